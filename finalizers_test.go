@@ -16,7 +16,7 @@ import (
 func TestFinalizers_webhookRefusesThePatch(t *testing.T) {
 	const denied = `admission webhook "policy.example.com" denied the request: no team label`
 	job := train(1)
-	pod := podOf(job, "a", "11", succeeded)
+	pod := podOf(job, "a", "11", Succeeded)
 	m, s := newMachine(), &server{job: job}
 	for range 2 {
 		v := fresh(s.job, pod)

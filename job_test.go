@@ -36,10 +36,9 @@ func specJob(t *testing.T, spec string) *batchv1.Job {
 
 // podIn returns a pod of the Job in a phase. n is the number of the pod, from 1 on.
 func podIn(job *batchv1.Job, n int, phase corev1.PodPhase) *corev1.Pod {
-	suspend, parallelism := false, int32(1000)
 	fresh := job.DeepCopy()
 	fresh.Status, fresh.DeletionTimestamp = batchv1.JobStatus{}, nil
-	fresh.Spec.Suspend, fresh.Spec.Parallelism = &suspend, &parallelism
+	fresh.Spec.Suspend, *fresh.Spec.Parallelism = nil, 1000
 	o, err := Decide(Snapshot{Job: fresh, Now: job.CreationTimestamp.Time})
 	if err != nil {
 		panic(err)

@@ -125,7 +125,7 @@ func TestWait_withoutBatchPeriod(t *testing.T) {
 func TestAbandoned_afterTheStatus(t *testing.T) {
 	job := train(1)
 	m, s := newMachine(), &server{job: job}
-	pod := podOf(job, "a", "11", succeeded)
+	pod := podOf(job, "a", "11", Succeeded)
 	batch := upTo(t, m, fresh(job, pod), s, PatchStatus)
 	object, err := s.answer(batch[0])
 	if err := m.Answer(batch[0], object, err); err != nil {

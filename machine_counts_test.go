@@ -77,7 +77,7 @@ func TestCounts_whileCreationsAreUnobserved(t *testing.T) {
 // A created pod that was read by name after its end, or after its deletion began, is not active any
 // more, though the cache does not show it yet. It is not replaced before the cache does.
 func TestCounts_ofAPodThatWasReadAfterItsEnd(t *testing.T) {
-	for name, change := range map[string]func(*corev1.Pod){"failed": fails, "being deleted": deleted} {
+	for name, change := range map[string]func(*corev1.Pod){"failed": Failed, "being deleted": Deleted} {
 		w := newWorld(2)
 		w.sync(t, noon, "1000")
 		w.pods = []*corev1.Pod{w.at(w.made[0], change), w.made[1]}
@@ -98,7 +98,7 @@ func TestCounts_whileSomeCreationsAreUnobserved(t *testing.T) {
 	w := newWorld(3)
 	w.sync(t, noon, "1000")
 	w.sync(t, noon, "1000", w.at(w.made[0], ready))
-	w.sync(t, noon, "1000", w.at(w.made[0], fails))
+	w.sync(t, noon, "1000", w.at(w.made[0], Failed))
 	w.sync(t, noon.Add(time.Minute), "9000", w.made[1:]...)
 	Same(t, "statuses", w.stored, []string{
 		"active 3 ready 0 terminating 0 failed 0",
@@ -109,14 +109,12 @@ func TestCounts_whileSomeCreationsAreUnobserved(t *testing.T) {
 	})
 }
 
-func fails(pod *corev1.Pod) { pod.Status.Phase = corev1.PodFailed }
-
 // A pod that has been counted is not active, even if a cache that is not complete up to its
 // creation no longer shows it.
 func TestCounts_ofACountedPodWhoseCreationIsUnobserved(t *testing.T) {
 	w := newWorld(2)
 	w.sync(t, noon, "1000")
-	w.sync(t, noon, "1000", w.at(w.made[0], fails))
+	w.sync(t, noon, "1000", w.at(w.made[0], Failed))
 	w.sync(t, noon, "1000")
 	Same(t, "statuses", w.stored, []string{
 		"active 2 ready 0 terminating 0 failed 0",
@@ -138,7 +136,7 @@ func TestCounts_whileDeletionsAreUnobserved(t *testing.T) {
 		w.sync(t, noon, upTo, running...)
 		Same(t, "order of the finalizers in flight", slices.IsSorted(w.m.Result().Decision.Facts().InFlight.Stripped), true)
 	}
-	w.sync(t, noon, "9000", w.at(running[0], Released, deleted), w.at(running[1], Released, deleted))
+	w.sync(t, noon, "9000", w.at(running[0], Released, Deleted), w.at(running[1], Released, Deleted))
 	w.sync(t, noon, "9000")
 	Same(t, "statuses", w.stored, []string{
 		"active 2 ready 0 terminating 0 failed 0",
@@ -152,10 +150,9 @@ func TestCounts_whileDeletionsAreUnobserved(t *testing.T) {
 // counted once.
 func TestCounts_whileTheDeletionsAtTheEndAreUnobserved(t *testing.T) {
 	w := newWorld(2)
-	limit := int32(0)
-	w.job.Spec.BackoffLimit = &limit
+	w.job.Spec.BackoffLimit = PtrTo[int32](0)
 	w.sync(t, noon, "1000")
-	pods := []*corev1.Pod{w.at(w.made[0], fails), w.at(w.made[1], ready)}
+	pods := []*corev1.Pod{w.at(w.made[0], Failed), w.at(w.made[1], ready)}
 	upTo := w.next()
 	for range 3 {
 		w.sync(t, noon, upTo, pods...)

@@ -42,7 +42,6 @@ func podOf(job *batchv1.Job, uid, version string, changes ...func(*corev1.Pod)) 
 	return pod
 }
 
-func succeeded(pod *corev1.Pod)  { pod.Status.Phase = corev1.PodSucceeded }
 func unlabelled(pod *corev1.Pod) { pod.Labels = nil }
 
 // fresh returns a view of caches that are up to date.

@@ -59,7 +59,7 @@ func TestBegin_olderJob(t *testing.T) {
 // What a sync leaves in the memory: the record, the time of the status, the pods that were gone, and the newest floor.
 func TestSync_whatIsRemembered(t *testing.T) {
 	m, s := newMachine(), &server{job: train(2)}
-	pod := podOf(s.job, "a", "11", fails)
+	pod := podOf(s.job, "a", "11", Failed)
 	run(t, m, fresh(s.job, pod), s.except(PatchPod, func(r Request) (runtime.Object, error) { return nil, notFound(r) }))
 	Same(t, "the pod that was gone", m.memory.Stripped, map[types.UID]memory.Stripped{"a": {Version: "11"}})
 	Same(t, "the last status", m.memory.LastStatus, noon)

@@ -29,8 +29,6 @@ func podAt(version string, change ...func(*corev1.Pod)) []*corev1.Pod {
 	return []*corev1.Pod{pod}
 }
 
-func deleted(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: noon} }
-
 // viewOf returns a view whose caches are fresh.
 func viewOf(job *batchv1.Job, pods []*corev1.Pod, podsVersion string) View {
 	return View{Job: job, Pods: pods, Now: noon, JobsVersion: "1", PodsVersion: podsVersion, Barrier: "1"}
@@ -69,8 +67,8 @@ func TestMemory_forgetsWhatIsObserved(t *testing.T) {
 		{"created, and deleted before it was ever shown", created, nil, "6", InFlight{}, true},
 		{"deleted, shown unchanged", removed, podAt("3"), "3", InFlight{Deletions: 1, Pods: []PodInFlight{{UID: "a", Deleted: true}}}, false},
 		{"deleted, shown with a later status but not terminating", removed, podAt("4"), "4", InFlight{Deletions: 1, Pods: []PodInFlight{{UID: "a", Deleted: true}}}, false},
-		{"deleted, terminating in a cache that is not complete", removed, podAt("5", deleted), "4", InFlight{}, false},
-		{"deleted, terminating", removed, podAt("5", deleted), "5", InFlight{}, true},
+		{"deleted, terminating in a cache that is not complete", removed, podAt("5", Deleted), "4", InFlight{}, false},
+		{"deleted, terminating", removed, podAt("5", Deleted), "5", InFlight{}, true},
 		{"deleted, the pod itself not shown yet", removed, nil, "2", InFlight{Deletions: 1, Pods: []PodInFlight{{UID: "a", Deleted: true}}}, false},
 		{"deleted, gone", removed, nil, "4", InFlight{}, true},
 		{"finalizer removed, shown with it", freed, podAt("5"), "5", InFlight{Stripped: []types.UID{"a"}}, false},
@@ -103,7 +101,7 @@ func TestMemory_createdPodThatHasStopped(t *testing.T) {
 	for name, test := range map[string]struct {
 		pods []*corev1.Pod
 		want []PodInFlight
-	}{"ended": {podAt("6", succeeded), nil}, "deleted": {podAt("6", deleted), nil}, "running": {podAt("6"), active}} {
+	}{"ended": {podAt("6", Succeeded), nil}, "deleted": {podAt("6", Deleted), nil}, "running": {podAt("6"), active}} {
 		m, in := remembering(memory.Memory{Job: "job", Created: []memory.Created{{UID: "a", Name: "a", Version: "5", At: noon}}})
 		begin(t, m, viewOf(jobAt("1"), test.pods, "4"))
 		begin(t, m, viewOf(jobAt("1"), nil, "4"))
@@ -281,7 +279,7 @@ func TestFreshness(t *testing.T) {
 // the finalizer. The pods are then read live.
 func TestFreshness_ofAForeignStatus(t *testing.T) {
 	job := train(2)
-	failed := podOf(job, "a", "11", fails)
+	failed := podOf(job, "a", "11", Failed)
 	for _, test := range []struct {
 		name   string
 		status func(*batchv1.JobStatus)
@@ -316,7 +314,7 @@ func TestFreshness_ofAForeignStatus(t *testing.T) {
 // has shown an older one again.
 func TestFreshness_ofItsOwnStatus(t *testing.T) {
 	job := train(2)
-	failed := podOf(job, "a", "11", fails)
+	failed := podOf(job, "a", "11", Failed)
 	m, s := newMachine(), &server{job: job}
 	run(t, m, fresh(job, failed), func(r Request) (runtime.Object, error) {
 		stored, err := s.answer(r)

@@ -190,10 +190,7 @@ func TestAnswers_withoutObject(t *testing.T) {
 func TestLiveRead(t *testing.T) {
 	another, foreign, invalid := train(1), train(1), train(1)
 	another.UID = "another"
-	manager := "example.com/other"
-	foreign.Spec.ManagedBy = &manager
-	invalid.Spec.Parallelism = new(int32)
-	*invalid.Spec.Parallelism = -1
+	foreign.Spec.ManagedBy, invalid.Spec.Parallelism = PtrTo("example.com/other"), PtrTo[int32](-1)
 	for name, test := range map[string]struct {
 		live *batchv1.Job
 		err  error
@@ -342,7 +339,7 @@ func TestAbandoned(t *testing.T) {
 // Next treats requests without an answer as lost. A later answer is an error.
 func TestNext_withoutAnswers(t *testing.T) {
 	job := train(1)
-	done := podOf(job, "a", "11", succeeded)
+	done := podOf(job, "a", "11", Succeeded)
 	job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{}
 	m, s := newMachine(), &server{job: job}
 	strips := upTo(t, m, fresh(job, done), s, PatchPod)
@@ -421,8 +418,8 @@ func TestCreations_collide(t *testing.T) {
 // A creation whose name is in use stays in front of the others: when a quota leaves room for one pod, the lowest
 // index gets it.
 func TestCreations_collideInOrder(t *testing.T) {
-	job, mode := train(3), batchv1.IndexedCompletion
-	job.Spec.CompletionMode = &mode
+	job := train(3)
+	job.Spec.CompletionMode = PtrTo(batchv1.IndexedCompletion)
 	m, s := newMachine(), &server{job: job}
 	var tried, made []string
 	run(t, m, fresh(job), s.except(CreatePod, func(r Request) (runtime.Object, error) {

@@ -28,8 +28,7 @@ func restarted(times int32) func(*corev1.Pod) {
 // newRestartingWorld is a world whose Job fails after three restarts, with two pods that are running.
 func newRestartingWorld(t *testing.T) *world {
 	w := newWorld(2)
-	limit := int32(2)
-	w.job.Spec.BackoffLimit = &limit
+	w.job.Spec.BackoffLimit = PtrTo[int32](2)
 	w.job.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
 	w.sync(t, noon, "1000")
 	return w
@@ -91,7 +90,7 @@ func TestVerdict_survivesConflicts(t *testing.T) {
 		t.Errorf("%d pods are deleted although the verdict is not stored", deletions)
 	}
 	w.requests(t, w.view(running...), count) // the cache shows no deletion
-	ended := []*corev1.Pod{w.at(running[0], succeeded), w.at(running[1], succeeded)}
+	ended := []*corev1.Pod{w.at(running[0], Succeeded), w.at(running[1], Succeeded)}
 	w.requests(t, w.view(ended...), count)
 	Same(t, "deletions", deletions, 2)
 	Same(t, "conditions", conditions(&w.job.Status), []string{"FailureTarget", "Failed"})

@@ -70,7 +70,7 @@ func TestAdoption_refusedReleasesOthers(t *testing.T) {
 func TestAdoption_ofAPodThatIsGone(t *testing.T) {
 	job := train(1)
 	m, s := newMachine(), &server{job: job}
-	asked := run(t, m, fresh(job, podOf(job, "a", "11", Ownerless, succeeded)), s.except(PatchPod, func(r Request) (runtime.Object, error) {
+	asked := run(t, m, fresh(job, podOf(job, "a", "11", Ownerless, Succeeded)), s.except(PatchPod, func(r Request) (runtime.Object, error) {
 		return nil, notFound(r)
 	}))
 	Same(t, "requests", asked, []string{"get the Job", "patch pod train-a", "create pod train-", "patch the status"})
@@ -87,7 +87,7 @@ func TestAdoption_ofAPodThatIsGone(t *testing.T) {
 // released, and count it again once the cache shows the adoption.
 func TestAdoption_isObserved(t *testing.T) {
 	s := &server{job: train(1)}
-	orphan := podOf(s.job, "a", "11", Ownerless, succeeded)
+	orphan := podOf(s.job, "a", "11", Ownerless, Succeeded)
 	stripFails := s.except(PatchPod, func(r Request) (runtime.Object, error) {
 		if strings.Contains(string(r.Patch), "ownerReferences") {
 			return s.answer(r)
@@ -101,7 +101,7 @@ func TestAdoption_isObserved(t *testing.T) {
 	s.job.DeletionTimestamp = &metav1.Time{Time: noon}
 	s.job.ResourceVersion = s.next()
 	s.job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Succeeded: []types.UID{"a"}}
-	s.pods = []*corev1.Pod{podOf(s.job, "a", "2002", succeeded)}
+	s.pods = []*corev1.Pod{podOf(s.job, "a", "2002", Succeeded)}
 	Same(t, "requests", run(t, m, fresh(s.job, orphan), stripFails), []string{"get the Job", "list the pods", "patch the status", "patch pod train-a"})
 	if st := m.result.Decision.made.status; st.Succeeded != 0 || len(st.UncountedTerminatedPods.Succeeded) != 1 {
 		t.Errorf("the status is %+v, want the pod in the list", st)
@@ -156,7 +156,7 @@ func TestFeed_podsStayAsTheyAre(t *testing.T) {
 	m, s := newMachine(), &server{job: suspended(train(2))}
 	run(t, m, fresh(s.job), s.answer)
 	var given Inputs
-	for _, pod := range []*corev1.Pod{podOf(s.job, "a", "11", Ownerless), podOf(s.job, "b", "12"), podOf(s.job, "c", "13", succeeded),
+	for _, pod := range []*corev1.Pod{podOf(s.job, "a", "11", Ownerless), podOf(s.job, "b", "12"), podOf(s.job, "c", "13", Succeeded),
 		podOf(s.job, "d", "14", unlabelled)} {
 		given.Add(pod)
 		m.Feed("", pod)
@@ -215,8 +215,7 @@ func TestClaim_isRemembered(t *testing.T) {
 }
 
 func suspended(job *batchv1.Job) *batchv1.Job {
-	yes := true
-	job.Spec.Suspend, job.Status.StartTime = &yes, &metav1.Time{Time: noon.Add(-time.Minute)}
+	job.Spec.Suspend, job.Status.StartTime = PtrTo(true), &metav1.Time{Time: noon.Add(-time.Minute)}
 	return job
 }
 
@@ -298,7 +297,7 @@ func TestDeletions_inFlight(t *testing.T) {
 // ends the sync.
 func TestCounting(t *testing.T) {
 	job := train(1)
-	pod := podOf(job, "a", "11", succeeded)
+	pod := podOf(job, "a", "11", Succeeded)
 	writes := []string{"patch the status", "patch pod train-a", "patch the status"}
 	for name, test := range map[string]struct {
 		fails int // the number of the write that fails; 0 for none
@@ -338,7 +337,7 @@ func TestCounting(t *testing.T) {
 // the finalizer back.
 func TestStripped_isRemembered(t *testing.T) {
 	job := train(2)
-	pod := podOf(job, "a", "11", succeeded)
+	pod := podOf(job, "a", "11", Succeeded)
 	other := podOf(job, "b", "12")
 	m, s := newMachine(), &server{job: job}
 	run(t, m, fresh(job, pod, other), s.answer)
@@ -357,7 +356,7 @@ func TestStripped_isRemembered(t *testing.T) {
 			t.Errorf("the pod is counted again: %s", asked)
 		}
 	}
-	back := podOf(job, "a", "3000", succeeded)
+	back := podOf(job, "a", "3000", Succeeded)
 	s.job = s.job.DeepCopy()
 	s.job.ResourceVersion = "9000"
 	v := fresh(s.job, back, other)
@@ -436,14 +435,14 @@ func TestStripped_goneWithTheFinalizer(t *testing.T) {
 		gone    bool
 	}{
 		"not being deleted":       {[]func(*corev1.Pod){Released, grace(0)}, false},
-		"being deleted":           {[]func(*corev1.Pod){deleted, Released, grace(0)}, true},
-		"no grace period":         {[]func(*corev1.Pod){deleted, Released}, true},
-		"within its grace period": {[]func(*corev1.Pod){deleted, Released, grace(30)}, false},
-		"another finalizer":       {[]func(*corev1.Pod){deleted, another, grace(0)}, false},
+		"being deleted":           {[]func(*corev1.Pod){Deleted, Released, grace(0)}, true},
+		"no grace period":         {[]func(*corev1.Pod){Deleted, Released}, true},
+		"within its grace period": {[]func(*corev1.Pod){Deleted, Released, grace(30)}, false},
+		"another finalizer":       {[]func(*corev1.Pod){Deleted, another, grace(0)}, false},
 	} {
 		job := train(2)
 		m, s := newMachine(), &server{job: job}
-		run(t, m, fresh(job, podOf(job, "a", "11", succeeded), podOf(job, "b", "12")), s.except(PatchPod, func(Request) (runtime.Object, error) {
+		run(t, m, fresh(job, podOf(job, "a", "11", Succeeded), podOf(job, "b", "12")), s.except(PatchPod, func(Request) (runtime.Object, error) {
 			return podOf(job, "a", "2500", test.changes...), nil
 		}))
 		if got := m.memory.Stripped["a"]; len(m.memory.Stripped) != 1 || got.Version != "11" || (got.Without == "") != test.gone {

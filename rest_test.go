@@ -16,11 +16,11 @@ import (
 
 // atRest returns a Job with two running pods and the status that counts them.
 func atRest(changes ...func(*batchv1.JobSpec)) (*batchv1.Job, []*corev1.Pod) {
-	job, ready, terminating := train(2), int32(0), int32(0)
+	job := train(2)
 	for _, change := range changes {
 		change(&job.Spec)
 	}
-	job.Status = batchv1.JobStatus{StartTime: &metav1.Time{Time: noon}, Active: 2, Ready: &ready, Terminating: &terminating,
+	job.Status = batchv1.JobStatus{StartTime: &metav1.Time{Time: noon}, Active: 2, Ready: new(int32), Terminating: new(int32),
 		UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{}}
 	return job, []*corev1.Pod{podOf(job, "a", "11", runs), podOf(job, "b", "12", runs)}
 }
@@ -41,7 +41,7 @@ func TestRest_isOnlyWithoutActionsAndTimers(t *testing.T) {
 	}{
 		{name: "two pods run", rests: true},
 		{name: "a pod is ready, and the status does not count it", pod: ready},
-		{name: "a pod has ended", pod: succeeded},
+		{name: "a pod has ended", pod: Succeeded},
 		{name: "a pod is missing", job: func(job *batchv1.Job) { job.Spec.Parallelism, job.Spec.Completions = &limit, &limit }},
 		{name: "there is a deadline", job: func(job *batchv1.Job) { job.Spec.ActiveDeadlineSeconds = &seconds }},
 		{name: "pods may be lost", with: FailLostPods(time.Hour)},
@@ -54,9 +54,8 @@ func TestRest_isOnlyWithoutActionsAndTimers(t *testing.T) {
 			job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailureTarget, Status: corev1.ConditionTrue}}
 		}},
 		{name: "a pod would be created if its index had not failed", job: func(job *batchv1.Job) {
-			indexed, three, failed := batchv1.IndexedCompletion, int32(3), "2"
-			job.Spec.CompletionMode, job.Spec.Completions, job.Spec.Parallelism = &indexed, &three, &three
-			job.Spec.BackoffLimitPerIndex, job.Status.FailedIndexes = new(int32), &failed
+			*job.Spec.Completions, job.Spec.CompletionMode = 3, PtrTo(batchv1.IndexedCompletion)
+			job.Spec.BackoffLimitPerIndex, job.Status.FailedIndexes = new(int32), PtrTo("2")
 		}, action: actionCreated},
 		{name: "the Job has ended", job: func(job *batchv1.Job) {
 			job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}
@@ -114,8 +113,8 @@ func TestRest_untilAChange(t *testing.T) {
 		{"a finalizer in flight", func(_ *tally, in *Snapshot, _ **config) { in.InFlight.Stripped = []types.UID{"a"} }, false},
 		{"a pod, in what does not count", fed(func(pod *corev1.Pod) { pod.Labels = map[string]string{"job": "train", "own": ""} }), true},
 		{"a pod is ready", fed(ready), false},
-		{"a pod ends", fed(succeeded), false},
-		{"a pod is being deleted", fed(deleted), false},
+		{"a pod ends", fed(Succeeded), false},
+		{"a pod is being deleted", fed(Deleted), false},
 		{"a pod without finalizer", fed(Released), false},
 		{"a pod with other labels", fed(unlabelled), false},
 		{"a pod without a controller", fed(Ownerless), false},
@@ -163,7 +162,7 @@ func TestRest_isNotWithDeferredWork(t *testing.T) {
 	job.Spec.Completions = new(int32(4))
 	job.Status.UncountedTerminatedPods.Succeeded = []types.UID{"a"} // by an edit: the pod runs, and fills the list
 	var c tally
-	c.replaceAll(append(pods, podOf(job, "c", "13", succeeded)))
+	c.replaceAll(append(pods, podOf(job, "c", "13", Succeeded)))
 	with := configure([]Option{MaxUncounted(1), BatchPeriod(0)})
 	for range 2 {
 		d, err := c.decide(Snapshot{Job: job, Now: noon}, with)

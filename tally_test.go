@@ -208,8 +208,8 @@ func TestTally_changedFailurePolicy(t *testing.T) {
 	job := Job()
 	job.Spec.Template.Labels = job.Spec.Selector.MatchLabels
 	job.Spec.PodFailurePolicy = rules(batchv1.PodFailurePolicyActionFailJob, "").ToAPI()
-	failed := batchv1.Failed // whether pods that terminate have failed does not depend on the policy then
-	job.Spec.PodReplacementPolicy = &failed
+	// whether pods that terminate have failed does not depend on the policy then
+	job.Spec.PodReplacementPolicy = PtrTo(batchv1.Failed)
 	ignore, fail := rules(batchv1.PodFailurePolicyActionIgnore, ""), rules(batchv1.PodFailurePolicyActionFailJob, "")
 	named := func(name string) []Option {
 		return []Option{FailurePolicy(rules(batchv1.PodFailurePolicyActionFailJob, name)), GranularReasons()}

@@ -18,7 +18,6 @@ import (
 func largeJob(n int, perIndex bool, state func(i int, pod *corev1.Pod)) jobfate.Snapshot {
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	count, limit, mode := int32(n), int32(1<<30), batchv1.IndexedCompletion
-	start, zero := metav1.NewTime(now.Add(-time.Hour)), int32(0)
 	labels := map[string]string{batchv1.ControllerUidLabel: "job-uid", batchv1.JobNameLabel: "job"}
 	job := &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "job-uid", ResourceVersion: "1"},
@@ -27,12 +26,11 @@ func largeJob(n int, perIndex bool, state func(i int, pod *corev1.Pod)) jobfate.
 			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{batchv1.ControllerUidLabel: "job-uid"}},
 			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever}},
 		},
-		Status: batchv1.JobStatus{StartTime: &start, Active: count, Ready: &zero, Terminating: &zero},
+		Status: batchv1.JobStatus{StartTime: &metav1.Time{Time: now.Add(-time.Hour)}, Active: count, Ready: new(int32), Terminating: new(int32)},
 	}
 	if perIndex {
 		job.Spec.BackoffLimitPerIndex = &limit
-		none := ""
-		job.Status.FailedIndexes = &none
+		job.Status.FailedIndexes = new(string)
 	}
 	pods := make([]*corev1.Pod, n)
 	for _, i := range rand.New(rand.NewSource(1)).Perm(n) {
