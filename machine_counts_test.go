@@ -150,7 +150,7 @@ func TestCounts_whileDeletionsAreUnobserved(t *testing.T) {
 // counted once.
 func TestCounts_whileTheDeletionsAtTheEndAreUnobserved(t *testing.T) {
 	w := newWorld(2)
-	w.job.Spec.BackoffLimit = PtrTo[int32](0)
+	w.job.Spec.BackoffLimit = new(int32(0))
 	w.sync(t, noon, "1000")
 	pods := []*corev1.Pod{w.at(w.made[0], Failed), w.at(w.made[1], ready)}
 	upTo := w.next()

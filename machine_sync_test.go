@@ -190,7 +190,7 @@ func TestAnswers_withoutObject(t *testing.T) {
 func TestLiveRead(t *testing.T) {
 	another, foreign, invalid := train(1), train(1), train(1)
 	another.UID = "another"
-	foreign.Spec.ManagedBy, invalid.Spec.Parallelism = PtrTo("example.com/other"), PtrTo[int32](-1)
+	foreign.Spec.ManagedBy, invalid.Spec.Parallelism = new("example.com/other"), new(int32(-1))
 	for name, test := range map[string]struct {
 		live *batchv1.Job
 		err  error
@@ -419,7 +419,7 @@ func TestCreations_collide(t *testing.T) {
 // index gets it.
 func TestCreations_collideInOrder(t *testing.T) {
 	job := train(3)
-	job.Spec.CompletionMode = PtrTo(batchv1.IndexedCompletion)
+	job.Spec.CompletionMode = new(batchv1.IndexedCompletion)
 	m, s := newMachine(), &server{job: job}
 	var tried, made []string
 	run(t, m, fresh(job), s.except(CreatePod, func(r Request) (runtime.Object, error) {

@@ -28,7 +28,7 @@ func restarted(times int32) func(*corev1.Pod) {
 // newRestartingWorld is a world whose Job fails after three restarts, with two pods that are running.
 func newRestartingWorld(t *testing.T) *world {
 	w := newWorld(2)
-	w.job.Spec.BackoffLimit = PtrTo[int32](2)
+	w.job.Spec.BackoffLimit = new(int32(2))
 	w.job.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
 	w.sync(t, noon, "1000")
 	return w
@@ -126,7 +126,7 @@ func TestVerdict_countsItsIndexes(t *testing.T) {
 	mode, none := batchv1.IndexedCompletion, int32(0)
 	w.job.Spec.CompletionMode, w.job.Spec.BackoffLimitPerIndex, w.job.Spec.MaxFailedIndexes = &mode, &none, &none
 	w.sync(t, noon, "1000")
-	asked := w.requests(t, w.view(w.at(w.made[0], fails), w.at(w.made[1], ready), w.at(w.made[2], ready)), succeeds)
+	asked := w.requests(t, w.view(w.at(w.made[0], Phase(corev1.PodFailed)), w.at(w.made[1], ready), w.at(w.made[2], ready)), succeeds)
 	Same(t, "verbs", verbs(asked[:3]), "patch the status, delete pod, delete pod")
 	var counted []string
 	for _, metric := range metricsOf(w.m.Result().Metrics) {

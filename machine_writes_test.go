@@ -215,7 +215,7 @@ func TestClaim_isRemembered(t *testing.T) {
 }
 
 func suspended(job *batchv1.Job) *batchv1.Job {
-	job.Spec.Suspend, job.Status.StartTime = PtrTo(true), &metav1.Time{Time: noon.Add(-time.Minute)}
+	job.Spec.Suspend, job.Status.StartTime = new(true), &metav1.Time{Time: noon.Add(-time.Minute)}
 	return job
 }
 

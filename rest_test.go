@@ -54,8 +54,8 @@ func TestRest_isOnlyWithoutActionsAndTimers(t *testing.T) {
 			job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailureTarget, Status: corev1.ConditionTrue}}
 		}},
 		{name: "a pod would be created if its index had not failed", job: func(job *batchv1.Job) {
-			*job.Spec.Completions, job.Spec.CompletionMode = 3, PtrTo(batchv1.IndexedCompletion)
-			job.Spec.BackoffLimitPerIndex, job.Status.FailedIndexes = new(int32), PtrTo("2")
+			*job.Spec.Completions, job.Spec.CompletionMode = 3, new(batchv1.IndexedCompletion)
+			job.Spec.BackoffLimitPerIndex, job.Status.FailedIndexes = new(int32), new("2")
 		}, action: actionCreated},
 		{name: "the Job has ended", job: func(job *batchv1.Job) {
 			job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}

@@ -80,7 +80,7 @@ func TestMaxFailedIndexes_inTheSameSync(t *testing.T) {
 	s.pod("c", 3, corev1.PodRunning, 0)
 	s.expect(t, "two fail in one sync", "delete c; strip a,b,c; failed 3; FailureTarget MaxFailedIndexesExceeded")
 
-	s.Job.Status.FailedIndexes = PtrTo("0")
+	s.Job.Status.FailedIndexes = new("0")
 	s.Pods = nil
 	s.pod("b", 2, corev1.PodFailed, 0)
 	s.pod("c", 3, corev1.PodRunning, 0)

@@ -54,7 +54,7 @@ podFailurePolicy: {rules: [{action: Ignore, onExitCodes: {operator: In, values: 
 // failed indexes.
 func TestWithoutPerIndexBackoff(t *testing.T) {
 	s := newScene(t, "parallelism: 2\ncompletions: 2\ncompletionMode: Indexed\nbackoffLimitPerIndex: 0\nbackoffLimit: 1")
-	s.Job.Status.FailedIndexes = PtrTo("0")
+	s.Job.Status.FailedIndexes = new("0")
 	s.pod("a", 1, corev1.PodFailed, 0)
 	s.config.WithoutPerIndex = true
 	if o := s.expect(t, "one failure", "strip a; failed 1; sync in 9s"); o.made.status.FailedIndexes != nil {

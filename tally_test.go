@@ -209,7 +209,7 @@ func TestTally_changedFailurePolicy(t *testing.T) {
 	job.Spec.Template.Labels = job.Spec.Selector.MatchLabels
 	job.Spec.PodFailurePolicy = rules(batchv1.PodFailurePolicyActionFailJob, "").ToAPI()
 	// whether pods that terminate have failed does not depend on the policy then
-	job.Spec.PodReplacementPolicy = PtrTo(batchv1.Failed)
+	job.Spec.PodReplacementPolicy = new(batchv1.Failed)
 	ignore, fail := rules(batchv1.PodFailurePolicyActionIgnore, ""), rules(batchv1.PodFailurePolicyActionFailJob, "")
 	named := func(name string) []Option {
 		return []Option{FailurePolicy(rules(batchv1.PodFailurePolicyActionFailJob, name)), GranularReasons()}

@@ -190,7 +190,9 @@ var statusCases = []statusCase{
 	{rule: "DecreasingSucceededCounter", was: batchv1.JobStatus{Succeeded: 2}, now: batchv1.JobStatus{Succeeded: 1}, want: "status.succeeded: Invalid value: cannot decrease the succeeded counter"},
 	{
 		rule: "DecreasingSucceededCounter", was: batchv1.JobStatus{Succeeded: 2}, now: batchv1.JobStatus{Succeeded: 1},
-		spec: func(j *batchv1.Job) { *j.Spec.CompletionMode, j.Spec.Parallelism = batchv1.NonIndexedCompletion, j.Spec.Completions },
+		spec: func(j *batchv1.Job) {
+			*j.Spec.CompletionMode, j.Spec.Parallelism = batchv1.NonIndexedCompletion, j.Spec.Completions
+		},
 		want: "status.succeeded: Invalid value: cannot decrease the succeeded counter",
 	},
 	{
