@@ -21,8 +21,8 @@ const (
 // moved lists the folders of undivided that became extensions.
 var moved = []string{"pkg/apis/apiextensions/v1", "pkg/apis/apiextensions/v1beta1", "pkg/client"}
 
-// withExtensions returns the go.mod of a folder. If it needs extensions in a version that the module proxy does not
-// have, it replaces them with a copy of what they were before. They are about CustomResourceDefinitions only.
+// withExtensions returns the go.mod of a folder. If it needs a version of extensions that the module proxy does not
+// have, it replaces that with a copy of what it was before. The library is about CustomResourceDefinitions only.
 func withExtensions(ctx context.Context, dir, module string) (string, error) {
 	before, rest, found := strings.Cut(module, "=> "+extensions+" ")
 	version, after, _ := strings.Cut(rest, "\n")
