@@ -68,8 +68,8 @@ func (l Life) Happen(t *rapid.T, c *cluster.Cluster, due time.Time) string {
 	return ""
 }
 
-// catchUp makes a cache catch up with the Job and the pods that do not lag. The Job lags less often, because a controller
-// waits for its own status.
+// catchUp makes a cache catch up with the Job and the pods that do not lag. The Job lags less often, because a
+// controller waits for its own status.
 func (l Life) catchUp(t *rapid.T, cache *cluster.Cache) {
 	lags := func(percent int) bool { return percent > 0 && (rapidDice{t}).Chance(percent, "unseen") }
 	lagging, versions := cache.Lagging()

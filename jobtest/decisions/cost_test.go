@@ -18,7 +18,7 @@ func TestMachine_eventOfOnePod(t *testing.T) {
 	const times, allocations, bytes = 1000, 12, 1024
 	job := podtest.Job()
 	job.ResourceVersion, job.Spec.Template.Labels = "10", job.Spec.Selector.MatchLabels
-	job.Spec.Parallelism, job.Spec.Completions = podtest.new(int32(1)), podtest.new(int32(1))
+	job.Spec.Parallelism, job.Spec.Completions = new(int32(1)), new(int32(1))
 	job.Status = batchv1.JobStatus{StartTime: &metav1.Time{Time: podtest.Noon()}, Active: 1, Ready: new(int32),
 		Terminating: new(int32), UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{}}
 	states := [2]*corev1.Pod{podtest.Pod("p"), podtest.Pod("p")}
