@@ -282,8 +282,8 @@ var adaptations = []struct {
 	{38, 0, "real", "workloads.go", "kubernetes/pkg/controller/util/consistency", "client-go/util/consistency"},
 	{38, 0, "suites/unit", "workloads.go", "_, group, err :=", "group, err :="},
 	// Pods have no reference to the PodGroup: the two would wait for each other when they are deleted.
-	{38, 0, "suites/unit", "workloads.go", "pod.OwnerReferences = append(pod.OwnerReferences, metav1.OwnerReference(*g))",
-		""},
+	{38, 0, "suites/unit", "workloads.go",
+		"pod.OwnerReferences = append(pod.OwnerReferences, metav1.OwnerReference(*g))", ""},
 }
 
 // adapt changes the files of some folders for a release.
