@@ -25,11 +25,7 @@ func JobSpec(spec *batchv1.JobSpec, path *field.Path, opts ...Option) field.Erro
 // see [JobSpec]. old is the template that it replaces; nil in a new CronJob. The API server sets the defaults of
 // [Defaulted], except for completions.
 func JobTemplate(template, old *batchv1.JobTemplateSpec, path *field.Path, opts ...Option) field.ErrorList {
-	job, was := jobOf(template), (*batchv1.Job)(nil)
-	if old != nil {
-		was = jobOf(old)
-	}
-	r := releaseOf(opts)
+	job, was, r := jobOf(template), jobOf(old), releaseOf(opts)
 	errs := r.reported(r.check(templateRules, job, was), job, was)
 	for _, err := range errs {
 		err.Field = path.Child(err.Field).String()
@@ -37,7 +33,7 @@ func JobTemplate(template, old *batchv1.JobTemplateSpec, path *field.Path, opts 
 	return errs
 }
 
-// jobOf returns the Job of a template, without a name.
+// jobOf returns the Job of a template, without a name. A new template replaces an empty one.
 func jobOf(template *batchv1.JobTemplateSpec) *batchv1.Job {
 	if template == nil {
 		return &batchv1.Job{}

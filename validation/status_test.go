@@ -131,6 +131,13 @@ var statusCases = []statusCase{
 		}),
 		want: "status.uncountedTerminatedPods: Invalid value: must be empty for finished job",
 	},
+	{
+		rule: "FinishedJobWithUncountedTerminatedPods", was: running(),
+		now: edited(hasFailed(), func(s *batchv1.JobStatus) {
+			s.UncountedTerminatedPods = uncounted([]types.UID{"a"}, []types.UID{"b"}).UncountedTerminatedPods
+		}),
+		want: "status.uncountedTerminatedPods: Invalid value: must be empty for finished job",
+	},
 	{rule: "InvalidCompletedIndexes", now: batchv1.JobStatus{CompletedIndexes: "5"}, want: `status.completedIndexes: Invalid value: error parsing completedIndexes: too large index: "5"`},
 	{rule: "InvalidCompletedIndexes", now: batchv1.JobStatus{CompletedIndexes: "3,1"}, want: `status.completedIndexes: Invalid value: error parsing completedIndexes: non-increasing order, previous: 3, current: 1`},
 	{rule: "InvalidFailedIndexes", now: batchv1.JobStatus{FailedIndexes: new("x")}, want: `status.failedIndexes: Invalid value: error parsing failedIndexes: cannot convert string to integer for index: "x"`},

@@ -1,6 +1,7 @@
 package validation
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -106,6 +107,8 @@ func TestUpdateImmutableFields(t *testing.T) {
 	const (
 		resourceVersion = "metadata.resourceVersion: Invalid value: must be specified for an update"
 		finalizer       = "metadata.finalizers[0]: Invalid value: name is neither a standard finalizer name nor is it fully qualified"
+		creation        = "metadata.creationTimestamp: Invalid value: field is immutable"
+		deletion        = "metadata.deletionTimestamp: Invalid value: field is immutable"
 		negative        = "spec.parallelism: Invalid value: must be greater than or equal to 0"
 	)
 	runUpdate(t, []updateCase{
@@ -114,6 +117,11 @@ func TestUpdateImmutableFields(t *testing.T) {
 		{
 			name: "UID changed", edit: func(j *batchv1.Job) { j.UID = "other"; j.Spec.ManualSelector = new(true) },
 			want: []string{"metadata.uid: Invalid value: field is immutable"}, want136: times(2, "metadata.uid: Invalid value: field is immutable"),
+		},
+		{
+			name: "created and deleted by the update",
+			edit: func(j *batchv1.Job) { j.CreationTimestamp, j.DeletionTimestamp = *at(0), at(0) },
+			want: []string{creation, deletion}, want136: slices.Concat([]string{creation, deletion}, []string{creation, deletion}),
 		},
 		{name: "finalizer", edit: func(j *batchv1.Job) { j.Finalizers = []string{"x"} }, want: []string{finalizer}, want136: times(2, finalizer)},
 		{name: "an invalid spec", edit: func(j *batchv1.Job) { j.Spec.Parallelism = new(int32(-1)) }, want: []string{negative}, want136: times(2, negative)},

@@ -129,6 +129,7 @@ func TestMetadataOfUpdates(t *testing.T) {
 	for name, edit := range map[string]func(*batchv1.Job){
 		"nothing":              func(*batchv1.Job) {},
 		"no creation time":     func(j *batchv1.Job) { j.CreationTimestamp = metav1.Time{} },
+		"another deletion":     func(j *batchv1.Job) { j.DeletionTimestamp = times()[2] },
 		"another generation":   func(j *batchv1.Job) { j.Generation = -1 },
 		"not deleted":          func(j *batchv1.Job) { j.DeletionTimestamp, j.DeletionGracePeriodSeconds = nil, nil },
 		"another grace period": func(j *batchv1.Job) { j.DeletionGracePeriodSeconds = new(int64(30)) },
