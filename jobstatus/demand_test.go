@@ -110,6 +110,7 @@ func TestDemandOf_byStatus(t *testing.T) {
 			j.Status.CompletedIndexes, j.Status.FailedIndexes = "0", new("1")
 		}), exactly(1), exactly(1)},
 		{"maxFailedIndexes may be exceeded", demandJob(perIndex(0), maxFailed(1)), between(1, 5), between(2, 10)},
+		{"two of four indexes that may fail have a pod", demandJob(perIndex(0), maxFailed(3), counted(2, 0, 0)), between(2, 5), between(4, 10)},
 		{"a FailIndex rule fails an index at the first failure", demandJob(perIndex(5), rules(batchv1.PodFailurePolicyActionFailIndex), maxFailed(1)),
 			between(1, 5), between(2, 60)},
 		{"completions scaled down below the completed indexes", demandJob(indexed, editedSpec, counted(1, 9, 0), func(j *batchv1.Job) {
