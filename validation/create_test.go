@@ -93,7 +93,7 @@ func TestCreateNameIsALabel(t *testing.T) {
 				repeated = slices.Repeat(c.want, 2) // both labels have the name
 				slices.Sort(repeated)
 			}
-			wantErrors(t, Create(Prepared(job), Release136(), Option{}), repeated...)
+			wantErrors(t, Create(Prepared(job), Release(36), Option{}), repeated...)
 		})
 	}
 }

@@ -46,7 +46,7 @@ func TestDelegationAnnotations(t *testing.T) {
 			wantErrors(t, Create(job, Release(38)), c.want...)
 			wantErrors(t, Update(job, old, Release(38)), c.update...)
 			wantErrors(t, StatusUpdate(job, old, Release(38)))
-			for _, older := range []Option{Release(37), Release136()} {
+			for _, older := range []Option{Release(37), Release(36)} {
 				wantErrors(t, Create(job, older))
 				wantErrors(t, Update(job, old, older))
 			}

@@ -10,12 +10,9 @@ import (
 type Option struct{ release release }
 
 // Release validates as a minor version of Kubernetes: Release(38) as 1.38.0-beta.0. Versions below 36 count as 36,
-// and those above 38 as 38.
+// and those above 38 as 38. 1.36 returns an error as often as it is found, and checks in an update the labels and the
+// selector that the API server generates.
 func Release(minor int) Option { return Option{release: max(oldest, release(minor))} }
-
-// Release136 is Release(36): an error that is found several times is returned as often, and an update checks
-// the labels and the selector that the API server generates.
-func Release136() Option { return Release(36) }
 
 // release is a minor version of Kubernetes.
 type release int

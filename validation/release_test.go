@@ -17,10 +17,10 @@ func TestReleaseOf(t *testing.T) {
 	}{
 		{"none", nil, defaultRelease},
 		{"zero", []Option{{}}, defaultRelease},
-		{"1.36", []Option{Release136()}, 36},
+		{"1.36", []Option{Release(36)}, 36},
 		{"older", []Option{Release(0)}, 36},
 		{"newer", []Option{Release(99)}, 99},
-		{"the last one counts", []Option{Release(38), Release136(), {}}, 36},
+		{"the last one counts", []Option{Release(38), Release(36), {}}, 36},
 	} {
 		Same(t, c.name, releaseOf(c.opts), c.want)
 	}

@@ -33,7 +33,7 @@ func runUpdate(t *testing.T, cases []updateCase) {
 			if c.want136 == nil {
 				c.want136 = c.want
 			}
-			wantErrors(t, Update(job, old, Release136()), c.want136...)
+			wantErrors(t, Update(job, old, Release(36)), c.want136...)
 			if changed := given.Changed(); changed != "" {
 				t.Error("Update writes into its input:", changed)
 			}
