@@ -180,7 +180,7 @@ func compared(t rapid.TB, reasons []metav1.StatusCause, suffix string) []line {
 			// The API server shows its internal type.
 			c.Message = c.Message[strings.LastIndex(c.Message, ": ")+1:]
 		}
-		err := &field.Error{Type: field.ErrorType(c.Type), Field: c.Field, Detail: supportedWords(c.Message)}
+		err := &field.Error{Type: field.ErrorType(c.Type), Field: c.Field, Detail: c.Message}
 		if !apiserver.RuleOfJob(err) && c.Field != "spec.template.spec.restartPolicy" {
 			t.Fatalf("the generators draw an invalid pod spec: %v", err)
 		}

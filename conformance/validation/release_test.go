@@ -40,18 +40,6 @@ func asSupported(errs field.ErrorList, j *batch.Job) field.ErrorList {
 	return errs
 }
 
-// words holds the words of 1.34 in messages about labels, each before that of the supported releases: the
-// divergence label-words of docs/compatibility.md.
-var words = strings.NewReplacer("characters", "bytes", "a qualified name must", "a valid label key must")
-
-// supportedWords returns a message in the words of the supported releases.
-func supportedWords(message string) string {
-	if kubernetes.Minor() > 34 {
-		return message
-	}
-	return words.Replace(message)
-}
-
 // errorsOf returns the errors of an answer. Their details contain the invalid values, except objects,
 // which the API server shows in its internal version.
 func errorsOf(reasons []metav1.StatusCause) (errs field.ErrorList) {
@@ -61,7 +49,7 @@ func errorsOf(reasons []metav1.StatusCause) (errs field.ErrorList) {
 		if strings.HasPrefix(detail, "{") {
 			detail = detail[strings.LastIndex(detail, ": ")+len(": "):]
 		}
-		errs = append(errs, &field.Error{Type: kind, Field: c.Field, Detail: supportedWords(detail)})
+		errs = append(errs, &field.Error{Type: kind, Field: c.Field, Detail: detail})
 	}
 	return errs
 }
