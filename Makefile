@@ -1,26 +1,22 @@
 # Each folder with a go.mod is a module. The main module is the library alone.
 modules := $(shell find . -name go.mod -not -path '*/.*' -not -path '*/testdata/*' -exec dirname {} \; | sort)
 
-.PHONY: test quick check fuzz golden vectors bench compare mutate soak suites releases release
+# The modules that build a Kubernetes server, or other projects.
+heavy := ./conformance/frameworks ./e2e ./e2e/jobset
 
-# Runs all tests of all modules, even if some fail. On a slow or busy machine the tests of e2e
-# take longer than go test's default timeout of ten minutes. The cache of go test does not notice
-# changes outside of a module, such as those of the documents that cmd and tools read.
+.PHONY: test verify quick fuzz golden vectors bench compare mutate soak suites releases release
+
+# Runs the tests of all modules but those.
 test:
-	@status=0; for module in $(modules); do \
-		case $$module in ./cmd|./tools) again=-count=1;; *) again=;; esac; \
-		echo "== $$module: go test $$again ./..."; \
-		go -C $$module test $$again -timeout 1h ./... || status=1; \
-	done; exit $$status
-
-# Runs the first stages of check, in a minute: format, vet, lint, and the unit tests of the
-# packages that decide, which tools/lint/deciding.txt lists.
-quick:
-	.ci/run quick
+	.ci/test $(filter-out $(heavy),$(modules))
 
 # Runs everything that a change must pass.
-check:
+verify:
 	.ci/run
+
+# Runs the first stages of verify, in a minute: format, vet, lint, and the tests of the main module.
+quick:
+	.ci/run quick
 
 # Runs each fuzz target for that time: make fuzz TIME=1m.
 TIME ?= 10s
@@ -48,9 +44,9 @@ soak:
 	GOMEMLIMIT=18GiB go -C jobtest test ./explore -timeout 0 -run 'TestEverything/^two_faults,_small$$/^(regular|indexed|no_retry)$$' -states 2500000
 	go -C jobtest test ./chaos -timeout 0 -run TestSchedules -schedules 1000000
 	go -C jobtest test ./decisions -timeout 0 -run TestMachine_isLikeDecide -rapid.checks 2000000
-	go -C examples/adopting test . -timeout 0 -run TestReconcilerSchedules -chaos.schedules 100000
+	go -C examples test ./adopting -timeout 0 -run TestReconcilerSchedules -chaos.schedules 100000
 	go -C controller test . -timeout 0 -run '^TestSchedules$$' -chaos.schedules 100000
-	go -C examples/jobgroup test . -timeout 0 -run '^TestSchedules$$' -chaos.schedules 100000
+	go -C examples test ./jobgroup -timeout 0 -run '^TestSchedules$$' -chaos.schedules 100000
 	go -C conformance test ./sync -timeout 0 -decisions 5000000 -lives 100000
 	.ci/fuzz 10000000x
 	go -C e2e test ./restart -timeout 0 -jobs 600,3000 -workers 1,5

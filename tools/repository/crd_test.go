@@ -53,10 +53,10 @@ func TestTypesFitIntoACRD(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// The module has the requirements of examples/jobgroup.
-	mod := readPage(t, "examples/jobgroup/go.mod")
-	write("go.mod", strings.ReplaceAll(strings.ReplaceAll(mod, "=> ../../", "=> "+top+"/"), "=> ../..\n", "=> "+top+"\n"))
-	write("go.sum", readPage(t, "examples/jobgroup/go.sum"))
+	// The module has the requirements of the examples.
+	mod := readPage(t, "examples/go.mod")
+	write("go.mod", strings.ReplaceAll(mod, "=> ../", "=> "+top+"/"))
+	write("go.sum", readPage(t, "examples/go.sum"))
 	write("types.go", crdTypes)
 	run := func(dir, mod, name string, args ...string) {
 		cmd := exec.Command(name, args...)
