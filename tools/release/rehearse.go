@@ -27,8 +27,8 @@ var imported = []struct {
 }
 
 // rehearse uses the release as its users do, from nothing but its proxy and the public one: each
-// package in a program of its own, with the oldest Go and the oldest libraries, and with the
-// newest; and every go get and go install of the documents.
+// package in a program of its own with the oldest Go and the oldest libraries; the packages of each module
+// in one program with the newest; and every go get and go install of the documents.
 func (r *release) rehearse(newest []string) {
 	r.plug()
 	var work errgroup.Group
@@ -38,9 +38,9 @@ func (r *release) rehearse(newest []string) {
 		mod := must(os.ReadFile(r.path("repository", m.module, "go.mod")))
 		oldest := "go" + must(modfile.ParseLax("go.mod", mod, nil)).Go.Version
 		for _, p := range m.packages {
-			do(func() { r.use(user{m.module, p, oldest, nil}) })
-			do(func() { r.use(user{m.module, p, "local", newest}) })
+			do(func() { r.use(user{m.module, []string{p}, oldest, nil}) })
 		}
+		do(func() { r.use(user{m.module, m.packages, "local", newest}) })
 	}
 	lines := r.lines()
 	for i, line := range lines {
@@ -50,22 +50,26 @@ func (r *release) rehearse(newest []string) {
 	fmt.Printf("%d programs and %d lines of the documents use the release\n", r.used.Load(), len(lines))
 }
 
-// user is a program that imports one of our packages.
+// user is a program that imports packages of one of our modules.
 type user struct {
-	module, pkg string
-	toolchain   string
-	upgrades    []string // newer versions of the libraries that it requires
+	module    string
+	packages  []string
+	toolchain string
+	upgrades  []string // newer versions of the libraries that it requires
 }
 
 // library returns the import path of a folder.
 func library(folder string) string { return strings.TrimSuffix(ours+"/"+folder, "/") }
 
 func (r *release) use(u user) {
-	folder := filepath.Join("users", u.toolchain, library(u.pkg))
+	folder := filepath.Join("users", u.toolchain, library(u.packages[0]))
 	run := r.empty(folder, u.toolchain)
 	run("mod", "init", "example.com/user")
-	program := fmt.Sprintf("package main\n\nimport _ %q\n\nfunc main() {}\n", library(u.pkg))
-	check(os.WriteFile(r.path(folder, "main.go"), []byte(program), 0o644))
+	program := "package main\n\n"
+	for _, p := range u.packages {
+		program += fmt.Sprintf("import _ %q\n", library(p))
+	}
+	check(os.WriteFile(r.path(folder, "main.go"), []byte(program+"\nfunc main() {}\n"), 0o644))
 	run("get", library(u.module))
 	if len(u.upgrades) > 0 {
 		run(append([]string{"get"}, r.required(u)...)...)
