@@ -41,8 +41,14 @@ func outcomeHolds(t rapid.TB, job *batchv1.Job) {
 	Same(t, "outcome", got, jobstatus.Outcome{
 		Phase: jobstatus.Phase(phase), Reason: from.Reason, Message: from.Message, Since: from.LastTransitionTime.Time,
 	})
-	end := jobstatus.Finished(job)
-	Same(t, "finished", end != nil, got.Terminal())
+	var end *batchv1.JobCondition // the first of those that end the Job
+	if i := slices.IndexFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
+		return c.Status == "True" && (c.Type == "Complete" || c.Type == "Failed")
+	}); i >= 0 {
+		end = &job.Status.Conditions[i]
+	}
+	Same(t, "finished", jobstatus.Finished(job), end)
+	Same(t, "terminal", got.Terminal(), end != nil)
 	Same(t, "decided", got.Decided(), phase != "Running" && phase != "Suspended")
 	// "It returns false if the Job does not set that field, has not finished, or is already being
 	// deleted. It also returns false if the condition has no time".
@@ -224,7 +230,7 @@ func drawStatus(t *rapid.T, label string) *batchv1.JobStatus {
 		}
 	}
 	if some("other conditions") {
-		st.Conditions = drawConditions(t)
+		st.Conditions = DrawConditions(t)
 	}
 	if u := st.UncountedTerminatedPods; u != nil && some("no successes") {
 		u.Succeeded = nil
@@ -265,10 +271,13 @@ func drawJob(t *rapid.T) *batchv1.Job {
 		}}
 	}
 	*st = *drawStatus(t, "now")
-	st.Conditions = drawConditions(t)
+	st.Conditions = DrawConditions(t)
+	for i := range st.Conditions {
+		st.Conditions[i].LastTransitionTime = rapid.SampledFrom([]metav1.Time{{}, After(0), After(5)}).Draw(t, "since")
+	}
 	st.Active, st.Succeeded, st.Failed, st.Terminating = numbers.Draw(t, "active"), numbers.Draw(t, "succeeded"), numbers.Draw(t, "failed"), maybe("terminating")
-	_, completed := drawIndexes(t, "completed")
-	_, failed := drawIndexes(t, "failed indexes")
+	_, completed := DrawIndexes(t, "completed")
+	_, failed := DrawIndexes(t, "failed indexes")
 	st.CompletedIndexes = rapid.SampledFrom([]string{"", "1-2147483646", "x,3-1", completed.String(), completed.String(), completed.String()}).Draw(t, "completed text")
 	st.FailedIndexes = new(rapid.SampledFrom([]string{"", failed.String(), failed.String()}).Draw(t, "failed text"))
 	return job
@@ -304,14 +313,4 @@ func FuzzJob(f *testing.F) {
 			jobHolds(t, &job, pods, &old)
 		}
 	})
-}
-
-// drawConditions draws conditions in any order, some types more than once.
-func drawConditions(t *rapid.T) []batchv1.JobCondition {
-	return Conditions(rapid.SliceOfN(rapid.IntRange(0, 71), 0, 5).Draw(t, "conditions"))
-}
-
-// drawIndexes draws a set of indexes below 8, as a map and as a Set.
-func drawIndexes(t *rapid.T, label string) (map[int]bool, indexset.Set) {
-	return Indexes(rapid.SliceOfN(rapid.IntRange(0, 7), 0, 6).Draw(t, label))
 }

@@ -148,7 +148,7 @@ func TestRandom_relation(t *testing.T) {
 		if flip.Draw(t, "job deleted") {
 			job.DeletionTimestamp = new(After(0))
 		}
-		if oneIn(t, 4, "no selector") {
+		if OneIn(t, 4, "no selector") {
 			job.Spec.Selector = nil
 		}
 		for range rapid.IntRange(0, 2).Draw(t, "conditions") {
@@ -156,7 +156,7 @@ func TestRandom_relation(t *testing.T) {
 				rapid.SampledFrom([]batchv1.JobConditionType{batchv1.JobComplete, batchv1.JobFailed, batchv1.JobFailureTarget}).Draw(t, "condition"),
 				rapid.SampledFrom([]corev1.ConditionStatus{corev1.ConditionTrue, corev1.ConditionFalse}).Draw(t, "status")))
 		}
-		if oneIn(t, 5, "other namespace") {
+		if OneIn(t, 5, "other namespace") {
 			pod.Namespace = "other"
 		}
 		if flip.Draw(t, "pod deleted") {
@@ -211,6 +211,3 @@ func TestLesson_k121147_k122235_noJob(t *testing.T) {
 	Same(t, "relation to the zero Classifier", (&tracking.Classifier{}).Relation(Pod("a")), tracking.Foreign)
 	Same(t, "selected by no Job", tracking.Selects(nil, Pod("a")), false)
 }
-
-// oneIn draws true in one of n cases.
-func oneIn(t *rapid.T, n int, label string) bool { return rapid.IntRange(1, n).Draw(t, label) == n }

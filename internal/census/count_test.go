@@ -39,7 +39,7 @@ func TestRandom_count(t *testing.T) {
 		if ending := rapid.SampledFrom([]batchv1.JobConditionType{"", "", batchv1.JobSuccessCriteriaMet, batchv1.JobFailureTarget}).Draw(t, "ending"); ending != "" {
 			job.Status.Conditions = []batchv1.JobCondition{Condition(ending, corev1.ConditionTrue)}
 		}
-		if oneIn(t, 5, "deleting") {
+		if OneIn(t, 5, "deleting") {
 			job.DeletionTimestamp = new(After(0))
 		}
 		completed, failed := drawSet(t, "completed"), drawSet(t, "failed")

@@ -297,20 +297,20 @@ func drawWorld(t *rapid.T) world {
 	for i := range rapid.IntRange(0, 9).Draw(t, "pods") {
 		pod := drawPod(t, "uid-"+strconv.Itoa(i))
 		w.Pods = append(w.Pods, pod)
-		w.Adopted[pod.UID] = oneIn(t, 8, "adopted")
-		w.Stripped[pod.UID] = oneIn(t, 6, "stripped")
-		if oneIn(t, 4, "in the list of succeeded") {
+		w.Adopted[pod.UID] = OneIn(t, 8, "adopted")
+		w.Stripped[pod.UID] = OneIn(t, 6, "stripped")
+		if OneIn(t, 4, "in the list of succeeded") {
 			w.Succeeded = append(w.Succeeded, pod.UID)
 		}
-		if oneIn(t, 4, "in the list of failed") {
+		if OneIn(t, 4, "in the list of failed") {
 			w.Failed = append(w.Failed, pod.UID)
 		}
 	}
 	for _, uid := range []types.UID{"gone-1", "gone-2", "gone-2", "", "gone-3"} {
-		if oneIn(t, 3, "gone succeeded") {
+		if OneIn(t, 3, "gone succeeded") {
 			w.Succeeded = append(w.Succeeded, uid)
 		}
-		if oneIn(t, 3, "gone failed") {
+		if OneIn(t, 3, "gone failed") {
 			w.Failed = append(w.Failed, uid)
 		}
 	}
@@ -321,11 +321,11 @@ func drawPod(t *rapid.T, uid string) *corev1.Pod {
 	pod := Pod(uid, Phase(rapid.SampledFrom([]corev1.PodPhase{
 		corev1.PodPending, corev1.PodRunning, corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed, corev1.PodFailed, corev1.PodUnknown, "",
 	}).Draw(t, "phase")))
-	if oneIn(t, 3, "deleted") {
+	if OneIn(t, 3, "deleted") {
 		Deleted(pod)
 		pod.DeletionGracePeriodSeconds = new(rapid.Int64Range(0, 3).Draw(t, "grace"))
 	}
-	if oneIn(t, 5, "released") {
+	if OneIn(t, 5, "released") {
 		Released(pod)
 	}
 	if rapid.Bool().Draw(t, "has a container") {
@@ -356,7 +356,7 @@ func drawPod(t *rapid.T, uid string) *corev1.Pod {
 		{batchv1.JobIndexFailureCountAnnotation, []string{"0", "1", "2", "3", "2147483647", "2147483648", "-1", "x"}},
 		{batchv1.JobIndexIgnoredFailureCountAnnotation, []string{"0", "1", "2147483647", "x"}},
 	} {
-		if !oneIn(t, 4, "no "+a.key) {
+		if !OneIn(t, 4, "no "+a.key) {
 			Annotation(a.key, rapid.SampledFrom(a.values).Draw(t, a.key))(pod)
 		}
 	}

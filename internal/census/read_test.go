@@ -23,16 +23,16 @@ func TestRandom_read(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
 		job := Job()
-		if oneIn(t, 3, "a selector of the user") {
+		if OneIn(t, 3, "a selector of the user") {
 			job.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "job", "tier": "x"}}
-			if oneIn(t, 2, "with an expression") {
+			if OneIn(t, 2, "with an expression") {
 				job.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "tier", Operator: metav1.LabelSelectorOpExists}}
 			}
 		}
 		of := classifierOf(t, job)
 		for i, pod := range w.Pods {
 			for _, change := range []Edit{Label("app", "x"), Label("tier", "x"), Ownerless, ControlledBy("other")} {
-				if oneIn(t, 4, "changed") {
+				if OneIn(t, 4, "changed") {
 					change(w.Pods[i])
 				}
 			}

@@ -118,14 +118,14 @@ func TestRandom_everyStep(t *testing.T) {
 				}
 			}
 			for _, change := range []Edit{Label("app", "x"), Ownerless, ControlledBy("other")} {
-				if oneIn(t, 6, "changed") {
+				if OneIn(t, 6, "changed") {
 					change(pod)
 				}
 			}
 		}
 		for range rapid.IntRange(1, 12).Draw(t, "steps") {
 			o.step(t, c, states)
-			if oneIn(t, 5, "clone") {
+			if OneIn(t, 5, "clone") {
 				for _, query := range queries {
 					if got, want := query(c.Clone()), query(o.fresh(t)); got != want {
 						t.Fatalf("a clone\n got %s\nwant %s", got, want)

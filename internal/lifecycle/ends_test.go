@@ -201,8 +201,8 @@ func slowDecide(f *lifecycle.Facts, completed, failed map[int]bool, rules []slow
 func TestRandom_decide(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		flip := rapid.Bool()
-		completed, completedSet := drawIndexes(t, "completed")
-		failed, failedSet := drawIndexes(t, "failed")
+		completed, completedSet := DrawIndexes(t, "completed")
+		failed, failedSet := DrawIndexes(t, "failed")
 		for i := range completed {
 			delete(failed, i)
 		}
@@ -214,7 +214,7 @@ func TestRandom_decide(t *testing.T) {
 			Succeeded: rapid.Int32Range(0, 8).Draw(t, "succeeded"), Settled: flip.Draw(t, "settled"), Active: rapid.Int32Range(0, 1).Draw(t, "active"),
 		}
 		if flip.Draw(t, "has conditions") {
-			f.Conditions = drawConditions(t)
+			f.Conditions = DrawConditions(t)
 		}
 		if rapid.IntRange(0, 9).Draw(t, "a rule fails the Job") == 0 {
 			f.FailJob = &lifecycle.Verdict{}
@@ -235,14 +235,4 @@ func TestRandom_decide(t *testing.T) {
 			t.Errorf("the Job ends by %q, want %q: %s", got, want, fmt.Sprintf("%+v", *f))
 		}
 	})
-}
-
-// drawConditions draws conditions in any order, some types more than once.
-func drawConditions(t *rapid.T) []batchv1.JobCondition {
-	return Conditions(rapid.SliceOfN(rapid.IntRange(0, 71), 0, 5).Draw(t, "conditions"))
-}
-
-// drawIndexes draws a set of indexes below 8, as a map and as a Set.
-func drawIndexes(t *rapid.T, label string) (map[int]bool, indexset.Set) {
-	return Indexes(rapid.SliceOfN(rapid.IntRange(0, 7), 0, 6).Draw(t, label))
 }

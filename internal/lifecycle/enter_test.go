@@ -179,7 +179,7 @@ func TestRandom_statusesOnTheWayToTheEndAreAccepted(t *testing.T) {
 // behind its end.
 func TestRandom_conditionsAreNotShared(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		conditions := append(make([]batchv1.JobCondition, 0, 9), drawConditions(t)...)
+		conditions := append(make([]batchv1.JobCondition, 0, 9), DrawConditions(t)...)
 		before := append([]batchv1.JobCondition(nil), conditions[:9:9]...)
 		for _, enter := range []func(*batchv1.JobStatus){
 			func(st *batchv1.JobStatus) { lifecycle.EnterInterim(st, failing, Noon()) },

@@ -97,7 +97,7 @@ func drawPolicy(t *rapid.T) (*batchv1.SuccessPolicy, []slowRule) {
 		var rule batchv1.SuccessPolicyRule
 		var s slowRule
 		if rapid.Bool().Draw(t, "names indexes") {
-			m, set := drawIndexes(t, "named")
+			m, set := DrawIndexes(t, "named")
 			rule.SucceededIndexes, s.named = new(set.String()), m
 		}
 		if rapid.Bool().Draw(t, "has a count") {
@@ -113,7 +113,7 @@ func TestRandom_successPolicy(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		spec, slow := drawPolicy(t)
 		completions := rapid.IntRange(0, 9).Draw(t, "completions")
-		completed, set := drawIndexes(t, "completed")
+		completed, set := DrawIndexes(t, "completed")
 		for i := completions; i < 8; i++ {
 			delete(completed, i)
 		}

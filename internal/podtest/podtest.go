@@ -12,9 +12,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/jobfate/jobfate/indexset"
 )
+
+// Must returns a value that cannot be had if there is an error.
+func Must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
 
 // Noon is the present time of the tests.
 func Noon() time.Time { return time.Date(2026, time.May, 1, 12, 0, 0, 0, time.UTC) }
@@ -146,28 +152,6 @@ func No(t batchv1.JobConditionType) batchv1.JobCondition { return Stated(t, core
 func ConditionTypes() []batchv1.JobConditionType {
 	return []batchv1.JobConditionType{batchv1.JobComplete, batchv1.JobFailed, batchv1.JobSuspended,
 		batchv1.JobFailureTarget, batchv1.JobSuccessCriteriaMet, "Other"}
-}
-
-// Conditions returns a condition for each number: one of 72, of which half are True.
-func Conditions(numbers []int) (all []batchv1.JobCondition) {
-	types := ConditionTypes()
-	statuses := [...]corev1.ConditionStatus{"True", "False", "True", "Unknown", "True", ""}
-	for _, n := range numbers {
-		c := Stated(types[n%6], statuses[n/6%6])
-		c.Reason = [...]string{"A", "B"}[n/36%2]
-		all = append(all, c)
-	}
-	return all
-}
-
-// Indexes returns indexes as a map and as a Set.
-func Indexes(indexes []int) (map[int]bool, indexset.Set) {
-	m, s := map[int]bool{}, indexset.Builder{}
-	for _, i := range indexes {
-		m[i] = true
-		s.Add(int32(i))
-	}
-	return m, s.Set()
 }
 
 // WithConditions returns a Job with these conditions.
