@@ -2,11 +2,8 @@ package lifecycle_test
 
 import (
 	"math"
-	"math/big"
 	"testing"
 	"time"
-
-	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/internal/lifecycle"
 	. "github.com/jobfate/jobfate/internal/podtest"
@@ -37,37 +34,4 @@ func TestLesson_deadlineOverflow(t *testing.T) {
 	} {
 		Same(t, tc.reason+": Deadline", lifecycle.Deadline(tc.seconds, tc.start, Noon()), tc.want)
 	}
-}
-
-// slowDeadline computes the deadline with unbounded integers, and then saturates as
-// Deadline documents.
-func slowDeadline(seconds int64, start, now time.Time) time.Duration {
-	longest := big.NewInt(math.MaxInt64)
-	second := big.NewInt(int64(time.Second))
-	clamp := func(n, low, high *big.Int) *big.Int {
-		if n.Cmp(low) < 0 {
-			return low
-		}
-		if n.Cmp(high) > 0 {
-			return high
-		}
-		return n
-	}
-	allowed := clamp(big.NewInt(seconds), new(big.Int), new(big.Int).Div(longest, second))
-	allowed = new(big.Int).Mul(allowed, second)
-	nanos := func(t time.Time) *big.Int {
-		n := new(big.Int).Mul(big.NewInt(t.Unix()), second)
-		return n.Add(n, big.NewInt(int64(t.Nanosecond())))
-	}
-	left := allowed.Add(allowed, nanos(start))
-	return time.Duration(clamp(left.Sub(left, nanos(now)), big.NewInt(math.MinInt64), longest).Int64())
-}
-
-func TestRandom_deadline(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		seconds := rapid.Int64().Draw(t, "seconds")
-		start := time.Unix(rapid.Int64Range(-1<<40, 1<<40).Draw(t, "start"), rapid.Int64Range(0, 999_999_999).Draw(t, "nanos"))
-		now := time.Unix(rapid.Int64Range(-1<<40, 1<<40).Draw(t, "now"), 0)
-		Same(t, "Deadline", lifecycle.Deadline(seconds, start, now), slowDeadline(seconds, start, now))
-	})
 }

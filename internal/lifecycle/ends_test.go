@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
-	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/indexset"
@@ -161,78 +160,12 @@ func TestDecide_rows(t *testing.T) {
 	}
 }
 
-// slowDecide follows the sentences of the KEPs in order of precedence.
-func slowDecide(f *lifecycle.Facts, completed, failed map[int]bool, rules []slowRule) string {
-	for _, c := range []batchv1.JobConditionType{"SuccessCriteriaMet", "FailureTarget"} {
-		for _, have := range f.Conditions {
-			if have.Type == c && have.Status == "True" {
-				return string(c)
-			}
-		}
+// An end is decided if the status has its interim condition, not if it has any.
+func TestDecide_decided(t *testing.T) {
+	for stored, want := range map[batchv1.JobConditionType]bool{
+		batchv1.JobSuccessCriteriaMet: true, batchv1.JobFailureTarget: true, batchv1.JobSuspended: false,
+	} {
+		end := lifecycle.Decide(&lifecycle.Facts{Conditions: []batchv1.JobCondition{Yes(stored)}, PastDeadline: true})
+		Same(t, string(stored)+": decided", end.Decided, want)
 	}
-	finished := 0
-	for i := range *f.Completions {
-		if completed[int(i)] || failed[int(i)] {
-			finished++
-		}
-	}
-	perIndex := f.Limit.Target == backoff.TargetIndex
-	switch {
-	case f.FailJob != nil:
-		return "FailJob"
-	case f.Failed > f.Limit.PerJob:
-		return "BackoffLimit"
-	case f.Restarts > 0 && f.Restarts >= int64(f.Limit.PerJob):
-		return "BackoffLimit"
-	case f.PastDeadline:
-		return "Deadline"
-	case perIndex && f.MaxFailedIndexes != nil && len(failed) > int(*f.MaxFailedIndexes):
-		return "MaxFailedIndexes"
-	case len(failed) > 0 && finished == int(*f.Completions):
-		return "FailedIndexes"
-	case slowMatch(rules, completed, int(*f.Completions)) >= 0:
-		return "SuccessPolicy"
-	case f.Settled && f.Active == 0 && f.Succeeded >= *f.Completions:
-		return "Completions"
-	}
-	return ""
-}
-
-func TestRandom_decide(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		flip := rapid.Bool()
-		completed, completedSet := DrawIndexes(t, "completed")
-		failed, failedSet := DrawIndexes(t, "failed")
-		for i := range completed {
-			delete(failed, i)
-		}
-		f := &lifecycle.Facts{
-			Failed: rapid.Int32Range(0, 3).Draw(t, "failures"), Restarts: rapid.Int64Range(0, 3).Draw(t, "restarts"),
-			Limit:        backoff.Limit{Target: backoff.TargetJob, PerJob: rapid.Int32Range(0, 3).Draw(t, "limit")},
-			PastDeadline: rapid.IntRange(0, 9).Draw(t, "past deadline") == 0,
-			Completions:  new(int32(8)), Completed: completedSet, FailedIndexes: failedSet.Difference(completedSet),
-			Succeeded: rapid.Int32Range(0, 8).Draw(t, "succeeded"), Settled: flip.Draw(t, "settled"), Active: rapid.Int32Range(0, 1).Draw(t, "active"),
-		}
-		if flip.Draw(t, "has conditions") {
-			f.Conditions = DrawConditions(t)
-		}
-		if rapid.IntRange(0, 9).Draw(t, "a rule fails the Job") == 0 {
-			f.FailJob = &lifecycle.Verdict{}
-		}
-		if flip.Draw(t, "per index") {
-			f.Limit.Target = backoff.TargetIndex
-		}
-		if flip.Draw(t, "has a maximum") {
-			f.MaxFailedIndexes = new(rapid.Int32Range(0, 4).Draw(t, "maximum"))
-		}
-		var rules []slowRule
-		if flip.Draw(t, "has a success policy") {
-			var policy *batchv1.SuccessPolicy
-			policy, rules = drawPolicy(t)
-			f.SuccessPolicy = lifecycle.NewSuccessPolicy(policy, 8)
-		}
-		if got, want := lifecycle.Decide(f).Rule(), slowDecide(f, completed, failed, rules); got != want {
-			t.Errorf("the Job ends by %q, want %q: %s", got, want, fmt.Sprintf("%+v", *f))
-		}
-	})
 }

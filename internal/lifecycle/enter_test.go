@@ -1,11 +1,12 @@
 package lifecycle_test
 
 import (
+	"reflect"
 	"testing"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/internal/lifecycle"
@@ -19,6 +20,20 @@ var (
 	succeeding = lifecycle.End{Interim: batchv1.JobSuccessCriteriaMet, Verdict: lifecycle.Verdict{Reason: "R", Message: "M"}}
 )
 
+func conditions(all ...batchv1.JobCondition) []batchv1.JobCondition { return all }
+
+// started returns the status of a Job that started some seconds after noon.
+func started(at int, conditions ...batchv1.JobCondition) batchv1.JobStatus {
+	return batchv1.JobStatus{StartTime: new(After(at)), Conditions: conditions}
+}
+
+// ended returns the status of a Job that has started and ended.
+func ended(start, completion int, conditions ...batchv1.JobCondition) *batchv1.JobStatus {
+	st := started(start, conditions...)
+	st.CompletionTime = new(After(completion))
+	return &st
+}
+
 func TestEnterInterim(t *testing.T) {
 	want := batchv1.JobCondition{
 		Type: batchv1.JobFailureTarget, Status: "True", Reason: "R", Message: "M", LastProbeTime: After(0), LastTransitionTime: After(0),
@@ -30,11 +45,11 @@ func TestEnterInterim(t *testing.T) {
 		before, want []batchv1.JobCondition
 		end          lifecycle.End
 	}{
-		{"the first", nil, []batchv1.JobCondition{want}, failing},
-		{"beside others", []batchv1.JobCondition{No(batchv1.JobSuspended)}, []batchv1.JobCondition{No(batchv1.JobSuspended), want}, failing},
-		{"one that is not True stays", []batchv1.JobCondition{No(batchv1.JobFailureTarget)}, []batchv1.JobCondition{No(batchv1.JobFailureTarget), want}, failing},
-		{"one that is True already", []batchv1.JobCondition{Yes(batchv1.JobFailureTarget)}, []batchv1.JobCondition{Yes(batchv1.JobFailureTarget)}, decided},
-		{"the Job does not end", []batchv1.JobCondition{No(batchv1.JobSuspended)}, []batchv1.JobCondition{No(batchv1.JobSuspended)}, lifecycle.End{}},
+		{"the first", nil, conditions(want), failing},
+		{"beside others", conditions(No(batchv1.JobSuspended)), []batchv1.JobCondition{No(batchv1.JobSuspended), want}, failing},
+		{"one that is not True stays", conditions(No(batchv1.JobFailureTarget)), []batchv1.JobCondition{No(batchv1.JobFailureTarget), want}, failing},
+		{"one that is True already", conditions(Yes(batchv1.JobFailureTarget)), conditions(Yes(batchv1.JobFailureTarget)), decided},
+		{"the Job does not end", conditions(No(batchv1.JobSuspended)), conditions(No(batchv1.JobSuspended)), lifecycle.End{}},
 	} {
 		status := &batchv1.JobStatus{Conditions: tc.before}
 		lifecycle.EnterInterim(status, tc.end, Noon())
@@ -51,6 +66,11 @@ func TestEnterTerminal(t *testing.T) {
 		return batchv1.JobCondition{Type: c, Status: "True", Reason: "R", Message: "M", LastProbeTime: After(0), LastTransitionTime: After(0)}
 	}
 	met, target := Yes(batchv1.JobSuccessCriteriaMet), Yes(batchv1.JobFailureTarget)
+	timeless := having(met)
+	timeless.StartTime, timeless.CompletionTime = &metav1.Time{}, &metav1.Time{}
+	uncounted := func(lists *batchv1.UncountedTerminatedPods) batchv1.JobStatus {
+		return batchv1.JobStatus{UncountedTerminatedPods: lists, Conditions: conditions(target)}
+	}
 	for _, tc := range []struct {
 		reason      string
 		before      batchv1.JobStatus
@@ -58,49 +78,23 @@ func TestEnterTerminal(t *testing.T) {
 		terminating int32
 		want        *batchv1.JobStatus // nil: the Job does not end yet
 	}{
-		{
-			"success", batchv1.JobStatus{StartTime: new(After(-5)), Conditions: []batchv1.JobCondition{met}}, succeeding, 0,
-			&batchv1.JobStatus{StartTime: new(After(-5)), CompletionTime: new(After(0)), Conditions: []batchv1.JobCondition{met, terminal(batchv1.JobComplete)}},
-		},
-		{
-			"failure", batchv1.JobStatus{StartTime: new(After(-5)), Conditions: []batchv1.JobCondition{target}}, failing, 0,
-			&batchv1.JobStatus{StartTime: new(After(-5)), Conditions: []batchv1.JobCondition{target, terminal(batchv1.JobFailed)}},
-		},
-		{
-			"it never started", batchv1.JobStatus{Conditions: []batchv1.JobCondition{met}}, succeeding, 0,
-			&batchv1.JobStatus{StartTime: new(After(0)), CompletionTime: new(After(0)), Conditions: []batchv1.JobCondition{met, terminal(batchv1.JobComplete)}},
-		},
-		{
-			"the clock went back", batchv1.JobStatus{StartTime: new(After(5)), Conditions: []batchv1.JobCondition{met}}, succeeding, 0,
-			&batchv1.JobStatus{StartTime: new(After(5)), CompletionTime: new(After(5)), Conditions: []batchv1.JobCondition{met, terminal(batchv1.JobComplete)}},
-		},
-		{
-			"a zero time is none", batchv1.JobStatus{StartTime: &metav1.Time{}, CompletionTime: &metav1.Time{}, Conditions: []batchv1.JobCondition{met}}, succeeding, 0,
-			&batchv1.JobStatus{StartTime: new(After(0)), CompletionTime: new(After(0)), Conditions: []batchv1.JobCondition{met, terminal(batchv1.JobComplete)}},
-		},
-		{
-			"a completion time without a completion can never change again",
-			batchv1.JobStatus{StartTime: new(After(-5)), CompletionTime: new(After(-3)), Conditions: []batchv1.JobCondition{met}}, succeeding, 0,
-			&batchv1.JobStatus{StartTime: new(After(-5)), CompletionTime: new(After(-3)), Conditions: []batchv1.JobCondition{met, terminal(batchv1.JobComplete)}},
-		},
-		{
-			"a condition that was False", batchv1.JobStatus{StartTime: new(After(0)), Conditions: []batchv1.JobCondition{No(batchv1.JobFailed), target}}, failing, 0,
-			&batchv1.JobStatus{StartTime: new(After(0)), Conditions: []batchv1.JobCondition{terminal(batchv1.JobFailed), target}},
-		},
-		{"the Job does not end", batchv1.JobStatus{Conditions: []batchv1.JobCondition{target}}, lifecycle.End{}, 0, nil},
-		{"a pod is active", batchv1.JobStatus{Active: 1, Conditions: []batchv1.JobCondition{target}}, failing, 0, nil},
-		{"a pod is terminating", batchv1.JobStatus{Conditions: []batchv1.JobCondition{target}}, failing, 1, nil},
-		{
-			"a success is uncounted",
-			batchv1.JobStatus{UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Succeeded: []types.UID{"a"}}, Conditions: []batchv1.JobCondition{target}}, failing, 0, nil,
-		},
-		{
-			"a failure is uncounted",
-			batchv1.JobStatus{UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Failed: []types.UID{"a"}}, Conditions: []batchv1.JobCondition{target}}, failing, 0, nil,
-		},
-		{"the interim condition is missing", batchv1.JobStatus{Conditions: []batchv1.JobCondition{met}}, failing, 0, nil},
+		{"success", started(-5, met), succeeding, 0, ended(-5, 0, met, terminal(batchv1.JobComplete))},
+		{"failure", started(-5, target), failing, 0, new(started(-5, target, terminal(batchv1.JobFailed)))},
+		{"it never started", having(met), succeeding, 0, ended(0, 0, met, terminal(batchv1.JobComplete))},
+		{"the clock went back", started(5, met), succeeding, 0, ended(5, 5, met, terminal(batchv1.JobComplete))},
+		{"a zero time is none", timeless, succeeding, 0, ended(0, 0, met, terminal(batchv1.JobComplete))},
+		{"a completion time without a completion can never change again", *ended(-5, -3, met), succeeding, 0,
+			ended(-5, -3, met, terminal(batchv1.JobComplete))},
+		{"a condition that was False", started(0, No(batchv1.JobFailed), target), failing, 0,
+			new(started(0, terminal(batchv1.JobFailed), target))},
+		{"the Job does not end", having(target), lifecycle.End{}, 0, nil},
+		{"a pod is active", batchv1.JobStatus{Active: 1, Conditions: conditions(target)}, failing, 0, nil},
+		{"a pod is terminating", having(target), failing, 1, nil},
+		{"a success is uncounted", uncounted(Lists(UIDs("a"), nil)), failing, 0, nil},
+		{"a failure is uncounted", uncounted(Lists(nil, UIDs("a"))), failing, 0, nil},
+		{"the interim condition is missing", having(met), failing, 0, nil},
 		{"there is no condition", batchv1.JobStatus{}, failing, 0, nil},
-		{"the interim condition is False", batchv1.JobStatus{Conditions: []batchv1.JobCondition{No(batchv1.JobFailureTarget)}}, failing, 0, nil},
+		{"the interim condition is False", batchv1.JobStatus{Conditions: conditions(No(batchv1.JobFailureTarget))}, failing, 0, nil},
 	} {
 		want := tc.want
 		if want == nil {
@@ -131,7 +125,7 @@ func drawRunning(t *rapid.T) *batchv1.Job {
 	}
 	job.Status.Active = rapid.Int32Range(0, 1).Draw(t, "active")
 	if rapid.Bool().Draw(t, "uncounted") {
-		job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Failed: []types.UID{"a"}}
+		job.Status.UncountedTerminatedPods = Lists(nil, UIDs("a"))
 	}
 	return job
 }
@@ -191,4 +185,27 @@ func TestRandom_conditionsAreNotShared(t *testing.T) {
 			Same(t, "the conditions and the memory behind them", conditions[:9], before)
 		}
 	})
+}
+
+// A completion time that equals the start time is a time of its own, and conditions that a status had before are
+// replaced in a new list when only their status, reason or message changes.
+func TestEnter_sharesNothing(t *testing.T) {
+	start := After(5)
+	out := &batchv1.JobStatus{StartTime: &start, Conditions: conditions(Yes(batchv1.JobSuccessCriteriaMet))}
+	if !lifecycle.EnterTerminal(out, succeeding, 0, Noon()) || out.CompletionTime == out.StartTime {
+		t.Errorf("the completion time is %v, the start time %v, want two of the same value", out.CompletionTime, out.StartTime)
+	}
+	for _, edit := range []func(*batchv1.JobCondition){
+		func(c *batchv1.JobCondition) { c.Status = "Unknown" }, func(c *batchv1.JobCondition) { c.Reason = "Other" },
+		func(c *batchv1.JobCondition) { c.Message = "other" },
+	} {
+		old := batchv1.JobCondition{Type: batchv1.JobSuspended, Status: "True", Reason: "JobSuspended", Message: "Job suspended"}
+		edit(&old)
+		before := []batchv1.JobCondition{old}
+		status := &batchv1.JobStatus{Conditions: before}
+		if changed := lifecycle.Suspend(status, true, Noon().Add(time.Hour)); !changed || status.Conditions[0].Status != "True" ||
+			!reflect.DeepEqual(before, []batchv1.JobCondition{old}) {
+			t.Errorf("after %+v: changed %t, got %+v, and the list before is %+v", old, changed, status.Conditions, before)
+		}
+	}
 }

@@ -74,30 +74,6 @@ func TestLesson_k134521_suspendResumeSuspend(t *testing.T) {
 	}
 }
 
-// An index in both sets counted twice: a Job of 2 indexes ended although index 1 had never
-// run.
-func TestLesson_endIsDecidedOnTheUnion(t *testing.T) {
-	facts := lifecycle.Facts{
-		Completions: new(int32(2)), Limit: backoff.Limit{Target: backoff.TargetIndex, PerJob: 6},
-		Completed: indexset.Of(0), FailedIndexes: indexset.Of(0).Difference(indexset.Of(0)),
-	}
-	Same(t, "index 1 has not run", lifecycle.Decide(&facts).Ended(), false)
-	facts.FailedIndexes = indexset.Of(1)
-	Same(t, "both have", lifecycle.Decide(&facts).Rule(), "FailedIndexes")
-}
-
-// With the restart policy OnFailure, the limit for restarts was off by one at 0.
-func TestLesson_k54870_k67859_k95438_restarts(t *testing.T) {
-	for _, tc := range []struct {
-		limit    int32
-		restarts int64
-		want     bool
-	}{{0, 0, false}, {0, 1, true}, {1, 0, false}, {1, 1, true}, {6, 5, false}, {6, 6, true}} {
-		facts := lifecycle.Facts{Restarts: tc.restarts, Limit: backoff.Limit{PerJob: tc.limit}}
-		Same(t, fmt.Sprintf("limit %d, %d restarts: ends", tc.limit, tc.restarts), lifecycle.Decide(&facts).Ended(), tc.want)
-	}
-}
-
 // Fields without their defaults caused panics.
 func TestLesson_k121011_nothingPanics(t *testing.T) {
 	Same(t, "Finished", lifecycle.Finished(nil), nil)

@@ -1,6 +1,7 @@
 package lifecycle_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -31,4 +32,26 @@ func TestPatch_golden(t *testing.T) {
 	} {
 		Same(t, tc.reason, string(lifecycle.Patch("job-uid", "42", tc.status)), tc.want)
 	}
+}
+
+// Each field of a status is in the patch under its own name.
+func TestPatch_everyField(t *testing.T) {
+	status := FullStatus()
+	var patch struct {
+		Status batchv1.JobStatus `json:"status"`
+	}
+	if err := json.Unmarshal(lifecycle.Patch("uid", "7", status), &patch); err != nil {
+		t.Fatal(err)
+	}
+	if !lifecycle.Equal(&patch.Status, status) {
+		t.Errorf("got %+v, want %+v", patch.Status, status)
+	}
+}
+
+// Completed and failed indexes come from their own fields.
+func TestReadIndexes(t *testing.T) {
+	completed, failed := lifecycle.ReadIndexes(&batchv1.JobStatus{CompletedIndexes: "0,2", FailedIndexes: new("1,5")}, 5)
+	Same(t, "completed; failed", completed.String()+"; "+failed.String(), "0,2; 1")
+	completed, failed = lifecycle.ReadIndexes(&batchv1.JobStatus{CompletedIndexes: "0,2"}, 5)
+	Same(t, "completed; failed", completed.String()+"; "+failed.String(), "0,2; ")
 }

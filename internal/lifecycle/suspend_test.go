@@ -12,6 +12,10 @@ import (
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
+func having(conditions ...batchv1.JobCondition) batchv1.JobStatus {
+	return batchv1.JobStatus{Conditions: conditions}
+}
+
 func suspended(at int) batchv1.JobCondition {
 	return batchv1.JobCondition{
 		Type: batchv1.JobSuspended, Status: "True", Reason: "JobSuspended", Message: "Job suspended", LastProbeTime: After(at), LastTransitionTime: After(at),
@@ -39,47 +43,16 @@ func TestSuspend(t *testing.T) {
 		want    batchv1.JobStatus
 		change  bool
 	}{
-		{
-			"suspended", batchv1.JobStatus{StartTime: new(After(-5))}, true,
-			batchv1.JobStatus{Conditions: []batchv1.JobCondition{suspended(0)}}, true,
-		},
-		{
-			"still suspended", batchv1.JobStatus{Conditions: []batchv1.JobCondition{suspended(-5)}}, true,
-			batchv1.JobStatus{Conditions: []batchv1.JobCondition{suspended(-5)}}, false,
-		},
-		{
-			"still suspended, and another client has set a start time",
-			batchv1.JobStatus{StartTime: new(After(-5)), Conditions: []batchv1.JobCondition{suspended(-5)}}, true,
-			batchv1.JobStatus{StartTime: new(After(-5)), Conditions: []batchv1.JobCondition{suspended(-5)}}, false,
-		},
-		{
-			"resumed", batchv1.JobStatus{Conditions: []batchv1.JobCondition{Yes("Other"), suspended(-5)}}, false,
-			batchv1.JobStatus{StartTime: new(After(0)), Conditions: []batchv1.JobCondition{Yes("Other"), resumed(0)}}, true,
-		},
-		{
-			"no condition, and not suspended", batchv1.JobStatus{StartTime: new(After(-5))}, false,
-			batchv1.JobStatus{StartTime: new(After(-5))}, false,
-		},
-		{
-			"still not suspended", batchv1.JobStatus{StartTime: new(After(-5)), Conditions: []batchv1.JobCondition{resumed(-5)}}, false,
-			batchv1.JobStatus{StartTime: new(After(-5)), Conditions: []batchv1.JobCondition{resumed(-5)}}, false,
-		},
-		{
-			"suspended again", batchv1.JobStatus{StartTime: new(After(-5)), Conditions: []batchv1.JobCondition{resumed(-5)}}, true,
-			batchv1.JobStatus{Conditions: []batchv1.JobCondition{suspended(0)}}, true,
-		},
-		{
-			"another client wrote the condition: the start time stays", batchv1.JobStatus{StartTime: new(After(-5)), Conditions: []batchv1.JobCondition{No(batchv1.JobSuspended)}}, false,
-			batchv1.JobStatus{StartTime: new(After(-5)), Conditions: []batchv1.JobCondition{resumed(0)}}, true,
-		},
-		{
-			"another reason", batchv1.JobStatus{Conditions: []batchv1.JobCondition{edited(func(c *batchv1.JobCondition) { c.Reason = "R" })}}, true,
-			batchv1.JobStatus{Conditions: []batchv1.JobCondition{suspended(0)}}, true,
-		},
-		{
-			"another message", batchv1.JobStatus{Conditions: []batchv1.JobCondition{edited(func(c *batchv1.JobCondition) { c.Message = "M" })}}, true,
-			batchv1.JobStatus{Conditions: []batchv1.JobCondition{suspended(0)}}, true,
-		},
+		{"suspended", started(-5), true, having(suspended(0)), true},
+		{"still suspended", having(suspended(-5)), true, having(suspended(-5)), false},
+		{"still suspended, and another client has set a start time", started(-5, suspended(-5)), true, started(-5, suspended(-5)), false},
+		{"resumed", having(Yes("Other"), suspended(-5)), false, started(0, Yes("Other"), resumed(0)), true},
+		{"no condition, and not suspended", started(-5), false, started(-5), false},
+		{"still not suspended", started(-5, resumed(-5)), false, started(-5, resumed(-5)), false},
+		{"suspended again", started(-5, resumed(-5)), true, having(suspended(0)), true},
+		{"another client wrote the condition: the start time stays", started(-5, No(batchv1.JobSuspended)), false, started(-5, resumed(0)), true},
+		{"another reason", having(edited(func(c *batchv1.JobCondition) { c.Reason = "R" })), true, having(suspended(0)), true},
+		{"another message", having(edited(func(c *batchv1.JobCondition) { c.Message = "M" })), true, having(suspended(0)), true},
 	} {
 		status := tc.before.DeepCopy()
 		Same(t, tc.reason+": change", lifecycle.Suspend(status, tc.suspend, Noon()), tc.change)
