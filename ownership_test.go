@@ -47,17 +47,12 @@ func TestResult_isTheCallers(t *testing.T) {
 // Revise begins with the plan, whatever the caller has done with the lists.
 func TestDecide_listsAreTheCallers(t *testing.T) {
 	s := newScene(t, "parallelism: 1\ncompletions: 2"+indexed)
-	d, err := Decide(s.Snapshot)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := Must(Decide(s.Snapshot))
 	d.Create[0].Index = 7
 	Same(t, "index in the revised decision", d.Revise(Undone{}).Create[0].Index, 0)
 	s.pod("a", 1, corev1.PodRunning, 0)
 	s.pod("b", 2, corev1.PodRunning, 0)
-	if d, err = Decide(s.Snapshot); err != nil {
-		t.Fatal(err)
-	}
+	d = Must(Decide(s.Snapshot))
 	surplus := d.Delete[0].Pod
 	d.Delete[0].Pod = nil
 	Same(t, "pod in the revised decision", d.Revise(Undone{}).Delete[0].Pod, surplus)

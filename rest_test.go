@@ -131,10 +131,7 @@ func TestRest_untilAChange(t *testing.T) {
 		var c tally
 		c.replaceAll(pods)
 		in, with := Snapshot{Job: job, Now: noon, Backoff: backoff.Record{Job: job.UID, Failures: 2, LastFailure: noon}}, defaults
-		first, err := c.decide(in, with)
-		if err != nil {
-			t.Fatal(err)
-		}
+		first := Must(c.decide(in, with))
 		test.change(&c, &in, &with)
 		d, err := c.decide(in, with)
 		Same(t, test.name+": an error", err != nil, in.Now.IsZero())

@@ -74,10 +74,7 @@ func (s *scene) outcome(t *testing.T) Decision {
 	t.Helper()
 	var all tally
 	all.replaceAll(s.Pods)
-	o, err := all.decide(s.Snapshot, &s.config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := Must(all.decide(s.Snapshot, &s.config))
 	return o
 }
 

@@ -43,10 +43,7 @@ func decideOn(tally *tally) (Decision, error) {
 // activeOf has a Tally read its pods, and returns how many are active.
 func activeOf(t *testing.T, tally *tally) int {
 	t.Helper()
-	o, err := decideOn(tally)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := Must(decideOn(tally))
 	return int(o.made.state.census.Active)
 }
 
@@ -230,10 +227,7 @@ func TestTally_changedFailurePolicy(t *testing.T) {
 		var tally tally
 		tally.replaceAll([]*corev1.Pod{Pod("failed", Failed)})
 		for sync, want := range []string{test.first, test.second} {
-			o, err := tally.decide(Snapshot{Job: job, Now: Noon()}, configure([][]Option{test.before, test.after}[sync]))
-			if err != nil {
-				t.Fatal(err)
-			}
+			o := Must(tally.decide(Snapshot{Job: job, Now: Noon()}, configure([][]Option{test.before, test.after}[sync])))
 			Same(t, fmt.Sprintf("%s, decision %d: the Job fails with", test.reason, sync), o.made.ending().Reason, want)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/backoff"
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 func TestPolicy_JSON(t *testing.T) {
@@ -42,10 +43,7 @@ func TestPolicyAndRecord_storedAndCopied(t *testing.T) {
 		var p2 backoff.Policy
 		var r2 backoff.Record
 		for _, pair := range [][2]any{{p, &p2}, {r, &r2}} {
-			text, err := json.Marshal(pair[0])
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := Must(json.Marshal(pair[0]))
 			if err := json.Unmarshal(text, pair[1]); err != nil {
 				t.Fatalf("%s: %v", text, err)
 			}

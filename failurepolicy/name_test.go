@@ -6,16 +6,60 @@ import (
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// nameErrors returns the details of the errors for a policy with one rule of a name.
-func nameErrors(name string) (details []string) {
-	spec := &Spec{Rules: []Rule{{Name: name}}}
-	for _, err := range spec.CheckNames(func(int) *field.Path { return field.NewPath("name") }) {
-		details = append(details, err.Detail)
+// KEP-4443, Validation. Without a path, an error has the position of the rule.
+func TestCheckNames(t *testing.T) {
+	const (
+		unique   = "Validate all pod failure policy rule names are unique."
+		integer  = "Validate pod failure policy rule names do not have integer values of any of the existing indexes (unless the value is the rule’s own index)."
+		reason   = "will be a valid reason (CamelCase, max length of 128 characters, and matches the regex defined here)"
+		unset    = "When Name is unset, the Job controller will set the reason suffix to the index of the rule in the podFailurePolicy.rules slice"
+		notIndex = ": Invalid value: must not be the index of another rule"
+	)
+	syntax := func(rule, reason string) string {
+		return "[" + rule + "]: Invalid value: must make a valid reason of a condition: '" + reason +
+			"' must consist of alphanumeric characters, '_', ',' or ':', and must end with an alphanumeric character or '_'"
 	}
-	return details
+	longest := strings.Repeat("a", 128-len("PodFailurePolicy_"))
+	for _, c := range []struct {
+		sentence string
+		names    []string
+		want     []string
+	}{
+		{sentence: unset, names: []string{"", "", ""}},
+		{sentence: unique, names: []string{"ExitCode2", "ExitCode3", "exitcode2"}},
+		{sentence: unique, names: []string{"A", "A", "", "A"}, want: []string{"[1]: Duplicate value", "[3]: Duplicate value"}},
+		{sentence: integer, names: []string{"0", "1"}},
+		{sentence: integer, names: []string{"", "0"}, want: []string{"[1]" + notIndex}},
+		{sentence: integer, names: []string{"1", "B"}, want: []string{"[0]" + notIndex}},
+		{sentence: integer, names: []string{"2", "B"}}, // no rule has that index
+		{sentence: integer, names: []string{"", "00"}, want: []string{"[1]" + notIndex}},
+		{sentence: integer, names: []string{"00", "B"}},
+		{sentence: integer, names: []string{"99999999999999999999"}},
+		{sentence: reason, names: []string{longest, "a_b", "a:b", "a,b", "_"}},
+		{sentence: reason, names: []string{longest + "a"}, want: []string{"[0]: Invalid value: must be no more than 111 bytes"}},
+		{sentence: reason, names: []string{"a-b"}, want: []string{syntax("0", "PodFailurePolicy_a-b")}},
+		{sentence: reason, names: []string{"a:"}, want: []string{syntax("0", "PodFailurePolicy_a:")}},
+		{sentence: reason, names: []string{"a\n"}, want: []string{syntax("0", "PodFailurePolicy_a\n")}},
+		{sentence: reason, names: []string{"-1", "+0"}, want: []string{
+			syntax("0", "PodFailurePolicy_-1"), "[1]" + notIndex, syntax("1", "PodFailurePolicy_+0"),
+		}},
+	} {
+		t.Run(strings.Join(c.names, " "), func(t *testing.T) {
+			spec := &Spec{}
+			for _, name := range c.names {
+				spec.Rules = append(spec.Rules, Rule{Name: name})
+			}
+			var got []string
+			for _, err := range spec.CheckNames(nil) {
+				got = append(got, strings.TrimSuffix(err.Field+": "+err.Type.String()+": "+err.Detail, ": "))
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("got %q, want %q, because: %s", got, c.want, c.sentence)
+			}
+		})
+	}
 }
 
 // Without a path, an error has the position of the rule.
@@ -24,30 +68,6 @@ func TestSpec_positions(t *testing.T) {
 	_, errs := spec.Prepare(nil)
 	if errs = append(errs, spec.CheckNames(nil)...); len(errs) != 2 || errs[0].Field != "[1]" || errs[1].Field != "[1]" {
 		t.Errorf("got %v, want two errors at [1]", errs)
-	}
-}
-
-func TestSpec_CheckNames_syntax(t *testing.T) {
-	const syntax = "must make a valid reason"
-	longest := strings.Repeat("a", 128-len("PodFailurePolicy_"))
-	for name, want := range map[string][]string{
-		"":              nil,
-		"ExitCode2":     nil,
-		"notCamelCase":  nil,
-		"a_b":           nil,
-		"0":             nil,
-		longest:         nil,
-		longest + "a":   {"must be no more than 111 bytes"},
-		"a-b":           {syntax},
-		"a b":           {syntax},
-		"a\n":           {syntax},
-		"a:":            {syntax},
-		longest + "aa:": {syntax, "must be no more than 111 bytes"},
-	} {
-		got := nameErrors(name)
-		if !slices.EqualFunc(got, want, strings.HasPrefix) {
-			t.Errorf("%q: got %q, want %q", name, got, want)
-		}
 	}
 }
 
@@ -72,21 +92,8 @@ func TestSpec_CheckNames_doNotConflictWithTheController(t *testing.T) {
 			t.Errorf("%s has the prefix of named rules: CheckNames must reject the name that makes it", reason)
 		}
 		// A reason of the controller is a valid name, because the prefix is added to it.
-		if got := nameErrors(reason); got != nil {
+		if got := (&Spec{Rules: []Rule{{Name: reason}}}).CheckNames(nil); got != nil {
 			t.Errorf("%q: got %q, want no error", reason, got)
-		}
-	}
-}
-
-// "Validate pod failure policy rule names do not have integer values of any of the existing
-// indexes (unless the value is the rule's own index)." The tests of the package validation
-// have more cases.
-func TestSpec_CheckNames_index(t *testing.T) {
-	path := func(rule int) *field.Path { return field.NewPath("rules").Index(rule) }
-	for name, want := range map[string]bool{"0": true, "1": false, "2": true, "3": false} {
-		spec := &Spec{Rules: []Rule{{}, {Name: name}, {}}}
-		if errs := spec.CheckNames(path); (len(errs) > 0) != want {
-			t.Errorf("a rule at index 1 with the name %s: got %v, want an error: %t", name, errs, want)
 		}
 	}
 }

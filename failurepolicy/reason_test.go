@@ -14,36 +14,6 @@ import (
 	"github.com/jobfate/jobfate/failurepolicy"
 )
 
-func TestRuleOf(t *testing.T) {
-	const message = "Pod ns/pod has condition X matching FailJob rule at index 5" // read only with the plain reason
-	index := func(n int) failurepolicy.Ref {
-		return failurepolicy.Ref{Index: n, Name: fmt.Sprint(n)}
-	}
-	named := func(s string) failurepolicy.Ref {
-		return failurepolicy.Ref{Index: -1, Name: s}
-	}
-	for reason, want := range map[string]failurepolicy.Ref{
-		"PodFailurePolicy":                      {Index: 5},
-		"PodFailurePolicy_0":                    index(0),
-		"PodFailurePolicy_19":                   index(19),
-		"PodFailurePolicy_ExitCode2":            named("ExitCode2"),
-		"PodFailurePolicy__":                    named("_"),
-		"PodFailurePolicy_07":                   named("07"),
-		"PodFailurePolicy_-1":                   named("-1"),
-		"PodFailurePolicy_+1":                   named("+1"),
-		"PodFailurePolicy_99999999999999999999": named("99999999999999999999"),
-	} {
-		if got, ok := failurepolicy.RuleOf(reason, message); !ok || got != want {
-			t.Errorf("RuleOf(%q) = %+v, %v, want %+v", reason, got, ok, want)
-		}
-	}
-	for _, reason := range []string{"", "BackoffLimitExceeded", "PodFailurePolicy_", "PodFailurePolicyX", "podFailurePolicy_0", "_0"} {
-		if got, ok := failurepolicy.RuleOf(reason, message); ok {
-			t.Errorf("RuleOf(%q) = %+v, want none", reason, got)
-		}
-	}
-}
-
 // A reason is the reason of a rule. Without a match there is none.
 func TestReasonWithoutAMatch(t *testing.T) {
 	var none *failurepolicy.Spec
@@ -70,36 +40,6 @@ func rulesNamed(names ...string) *failurepolicy.Spec {
 	return s
 }
 
-func TestFind(t *testing.T) {
-	for name, tc := range map[string]struct {
-		spec   *failurepolicy.Spec
-		reason string
-		want   int
-	}{
-		"by name":                         {rulesNamed("A", "B"), "PodFailurePolicy_B", 1},
-		"by position":                     {rulesNamed("A", "", ""), "PodFailurePolicy_2", 2},
-		"named after its own position":    {rulesNamed("A", "1"), "PodFailurePolicy_1", 1},
-		"named after another position":    {rulesNamed("1", "", "A"), "PodFailurePolicy_1", 0},
-		"the position of a named rule":    {rulesNamed("A", "B"), "PodFailurePolicy_1", 1},
-		"the first of two names":          {rulesNamed("", "A", "A"), "PodFailurePolicy_A", 1},
-		"no rule of that name":            {rulesNamed("A", "B"), "PodFailurePolicy_C", -1},
-		"no rule at that position":        {rulesNamed("A", "B"), "PodFailurePolicy_2", -1},
-		"a number that is not a position": {rulesNamed("A", "B"), "PodFailurePolicy_01", -1},
-		"a number that is a name":         {rulesNamed("A", "01"), "PodFailurePolicy_01", 1},
-		"the plain reason":                {rulesNamed("", "B"), "PodFailurePolicy", -1},
-		"another reason":                  {rulesNamed("A", "B"), "DeadlineExceeded", -1},
-		"a prefix with nothing after it":  {rulesNamed("", "B"), "PodFailurePolicy_", -1},
-		"no rules":                        {rulesNamed(), "PodFailurePolicy_0", -1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got, ok := tc.spec.Find(tc.reason, "")
-			if got != tc.want || ok != (tc.want >= 0) {
-				t.Errorf("Find(%q) = %d, %v, want %d, %v", tc.reason, got, ok, tc.want, tc.want >= 0)
-			}
-		})
-	}
-}
-
 // KEP-4443, Validation: names "are unique" and "do not have integer values of any
 // of the existing indexes (unless the value is the rule's own index)". Find then returns the
 // rule of every reason.
@@ -123,30 +63,6 @@ func TestFindInvertsReason(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestRuleOf_message(t *testing.T) {
-	for message, want := range map[string]int{
-		"Container main for pod ns/job-0-abcde failed with exit code 42 matching FailJob rule at index 1": 1,
-		"Pod ns/job-abcde has condition DisruptionTarget matching FailJob rule at index 0":                0,
-		"Pod ns/pod failed with x matching FailJob rule at index 7 matching FailJob rule at index 12":     12,
-		" matching FailJob rule at index 19": 19,
-		"":                                   -1,
-		"Job has reached the specified backoff limit":             -1,
-		"Pod ns/pod has condition X matching FailJob rule":        -1,
-		"... matching FailJob rule at index ":                     -1,
-		"... matching FailJob rule at index 01":                   -1,
-		"... matching FailJob rule at index +1":                   -1,
-		"... matching FailJob rule at index -1":                   -1,
-		"... matching FailJob rule at index -2":                   -1,
-		"... matching FailJob rule at index 1 ":                   -1,
-		"... matching FailJob rule at index 99999999999999999999": -1,
-		"... matching Ignore rule at index 1":                     -1,
-	} {
-		if got, ok := failurepolicy.RuleOf("PodFailurePolicy", message); !ok || got != (failurepolicy.Ref{Index: want}) {
-			t.Errorf("RuleOf(%q) = %+v, %t, want %d", message, got, ok, want)
-		}
-	}
 }
 
 // checkRule compares RuleOf and Find with the oracle, for a policy with these names. It also reads
@@ -262,28 +178,4 @@ func TestFind_ofAnyController(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestFind_message(t *testing.T) {
-	message := "Pod ns/pod has condition X matching FailJob rule at index 1"
-	spec := rulesNamed("1", "B")
-	for _, tc := range []struct {
-		reason string
-		spec   *failurepolicy.Spec
-		of     string // the message of the condition
-		text   string
-		want   int
-	}{
-		{"the message has a position, not a name", spec, "PodFailurePolicy", message, 1},
-		{"a name takes precedence over a position", spec, "PodFailurePolicy_1", message, 0},
-		{"a position beyond the rules", rulesNamed("1"), "PodFailurePolicy", message, -1},
-		{"another reason", spec, "BackoffLimitExceeded", message, -1},
-		{"no position", spec, "PodFailurePolicy", "", -1},
-		{"nothing", spec, "", "", -1},
-		{"no policy", nil, "PodFailurePolicy", message, -1},
-	} {
-		if got, ok := tc.spec.Find(tc.of, tc.text); got != tc.want || ok != (tc.want >= 0) {
-			t.Errorf("%s: got %d, %t, want %d", tc.reason, got, ok, tc.want)
-		}
-	}
 }

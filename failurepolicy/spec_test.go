@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/jobfate/jobfate/failurepolicy"
@@ -86,39 +85,6 @@ func TestStoriesDecode(t *testing.T) {
 
 // reasonOf returns the granular reason of a match.
 func reasonOf(m failurepolicy.Match) string { return failurepolicy.Reason(m.Rule, m.Name) }
-
-// KEP-4443, Story 1: "If Job fails due to a pod failing with exit code 2, fail
-// the JobSet immediately".
-func TestStory1(t *testing.T) {
-	policy := decode(t, story1)
-	Same(t, "exit code 2: reason", reasonOf(policy.Match(podThatExited(exited("main", 2)))), "PodFailurePolicy_ExitCode2")
-	for name, pod := range map[string]*corev1.Pod{
-		"another exit code": podThatExited(exited("main", 3)),
-		"another container": podThatExited(exited("other", 2)),
-	} {
-		if m := policy.Match(pod); m.Matched() {
-			t.Errorf("%s: %s, want no match", name, m.Explain())
-		}
-	}
-}
-
-// KEP-4443, Story 2: "one of two exit codes: Exit code 2 [...] should not be
-// retried. Exit code 3 [...] should be restarted."
-func TestStory2(t *testing.T) {
-	policy := decode(t, story2)
-	for code, want := range map[int32]string{2: "PodFailurePolicy_ExitCode2", 3: "PodFailurePolicy_ExitCode3"} {
-		m := policy.Match(podThatExited(exited("main", code)))
-		if got := reasonOf(m); m.Action != failJob || got != want {
-			t.Errorf("exit code %d: action %q, reason %q, want %q, %q", code, m.Action, got, failJob, want)
-		}
-		if got, ok := policy.Find(want, ""); !ok || got != m.Rule {
-			t.Errorf("Find(%q) = %d, %v, want %d", want, got, ok, m.Rule)
-		}
-	}
-	if m := policy.Match(podThatExited(exited("main", 4))); m.Matched() {
-		t.Errorf("exit code 4: %s, want no match", m.Explain())
-	}
-}
 
 // KEP-4443, Notes: "the Job's pod failure policy rules are evaluated in order,
 // and only the first matching rule is executed, even if multiple rules match".

@@ -1,7 +1,6 @@
 package failurepolicy_test
 
 import (
-	"reflect"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -9,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/jobfate/jobfate/failurepolicy"
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 func onStatusPath(i int) *field.Path { return field.NewPath("rules").Index(i).Child("onStatus") }
@@ -97,20 +97,10 @@ func TestDeepCopy(t *testing.T) {
 		{Name: "a", Action: ignore, OnExitCodes: in("main", 1)}, {Action: count, OnPodConditions: disrupted()},
 		{Action: failJob, OnStatus: &failurepolicy.StatusRequirement{Reasons: []string{"X"}, MessagePatterns: []string{"y"}}},
 	}}
-	c := spec.DeepCopy()
-	if !reflect.DeepEqual(spec, c) {
-		t.Fatalf("%+v, want %+v", c, spec)
-	}
-	c.Rules[0].OnExitCodes.Values[0], c.Rules[1].OnPodConditions[0].Type, c.Rules[2].OnStatus.Reasons[0] = 9, "Z", "Z"
-	*c.Rules[0].OnExitCodes.ContainerName, c.Rules[2].OnStatus.MessagePatterns[0], c.Rules[0].Name = "z", "z", "z"
-	if spec.Rules[0].OnExitCodes.Values[0] != 1 || *spec.Rules[0].OnExitCodes.ContainerName != "main" || spec.Rules[0].Name != "a" ||
-		spec.Rules[1].OnPodConditions[0].Type != corev1.DisruptionTarget || spec.Rules[2].OnStatus.Reasons[0] != "X" || spec.Rules[2].OnStatus.MessagePatterns[0] != "y" {
-		t.Errorf("the original has changed: %+v", spec)
-	}
+	SharesNothing(t, spec, spec.DeepCopy())
+	SharesNothing(t, &spec.Rules[0], spec.Rules[0].DeepCopy())
+	SharesNothing(t, spec.Rules[2].OnStatus, spec.Rules[2].OnStatus.DeepCopy())
 	if (*failurepolicy.Spec)(nil).DeepCopy() != nil || (*failurepolicy.Rule)(nil).DeepCopy() != nil || (*failurepolicy.StatusRequirement)(nil).DeepCopy() != nil {
 		t.Error("the copy of nil is not nil")
-	}
-	if r := spec.Rules[0].DeepCopy(); !reflect.DeepEqual(*r, spec.Rules[0]) {
-		t.Errorf("%+v", r)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/group"
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 // restartsGroup reports whether a step restarts the group, which empties the budgets with renew.
@@ -77,20 +78,14 @@ func fewestUnits(p *group.Policy, members []group.Member, of func(group.Step) bo
 // reaches returns the most restarts of a group after any failures.
 func reaches(t *testing.T, p *group.Policy, members []group.Member) (most int64) {
 	t.Helper()
-	d, err := group.NewDecider(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := Must(group.NewDecider(p))
 	seen, todo := map[string]bool{}, []group.State{{}}
 	for len(todo) > 0 && len(seen) < 10_000 {
 		state := todo[len(todo)-1]
 		todo, most = todo[:len(todo)-1], max(most, state.Restarts())
 		for i := range 2 * len(members) {
 			f := group.Failure{Member: members[i/2], Attempt: state.Attempt(members[i/2]), Class: []string{"0", "1"}[i%2]}
-			got, err := d.Decide(state, []group.Failure{f}, noon)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := Must(d.Decide(state, []group.Failure{f}, noon))
 			next := got.State.Resume()
 			if text := textOf(next); !seen[text] {
 				seen[text], todo = true, append(todo, next)
@@ -165,16 +160,10 @@ func TestDecide_restartsAreBounded(t *testing.T) {
 		if !bounded && !windows {
 			t.Fatalf("Check accepts restarts without end: %s", textOf(p))
 		}
-		d, err := group.NewDecider(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := Must(group.NewDecider(p))
 		restarted, state := map[string][]time.Time{}, group.State{}
 		for call := range 40 {
-			got, err := d.Decide(state, drawFailures(t, &state, call), at(call))
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := Must(d.Decide(state, drawFailures(t, &state, call), at(call)))
 			next := stored(t, got.State).Resume()
 			if next.Phase != "" {
 				continue // without this failure, the group goes on

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/jobfate/jobfate/group"
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 var noon = time.Date(2026, time.May, 1, 12, 0, 0, 0, time.UTC)
@@ -58,10 +59,7 @@ func stored(t interface {
 	Fatal(...any)
 }, s group.State) (back group.State) {
 	t.Helper()
-	text, err := json.Marshal(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := Must(json.Marshal(s))
 	if err := json.Unmarshal(text, &back); err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jobfate/jobfate/group"
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 // The policies of other projects are data. Each file has the source, and decisions: a line is
@@ -21,10 +22,7 @@ func TestKnownPolicies(t *testing.T) {
 	}
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := Must(os.ReadFile(file))
 			policy := policyOf(t, string(text))
 			decisions := 0
 			var state group.State
@@ -42,10 +40,7 @@ func TestKnownPolicies(t *testing.T) {
 				last, state = second, state.Resume()
 				f := failureOf(t, name, strings.Fields(what)[2:])
 				f.Attempt, f.At = state.Attempt(f.Member), at(second)
-				d, err := group.Decide(policy, state, []group.Failure{f}, at(second))
-				if err != nil {
-					t.Fatal(err)
-				}
+				d := Must(group.Decide(policy, state, []group.Failure{f}, at(second)))
 				got := string(d.Action)
 				if !d.NotBefore.IsZero() {
 					got += fmt.Sprint(" after ", int(d.NotBefore.Sub(at(second))/time.Second))
@@ -89,10 +84,7 @@ func failureOf(t *testing.T, name string, fields []string) (f group.Failure) {
 
 // docs/groups.md has the policy of the example.
 func TestDocs(t *testing.T) {
-	text, err := os.ReadFile("../docs/groups.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := Must(os.ReadFile("../docs/groups.md"))
 	if !strings.Contains(string(text), "```yaml"+examplePolicy+"```") {
 		t.Error("docs/groups.md does not have the policy of the example")
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/group"
 	"github.com/jobfate/jobfate/internal/fuzztest"
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 var (
@@ -125,10 +126,7 @@ var counts = map[string]int{}
 func lives(t *rapid.T) {
 	policy := drawPolicy(t)
 	h, state := &history{policy: policy}, group.State{}
-	decider, err := group.NewDecider(policy)
-	if err != nil {
-		t.Fatal(err)
-	}
+	decider := Must(group.NewDecider(policy))
 	now := 0
 	for range rapid.IntRange(1, 12).Draw(t, "calls") {
 		now += rapid.SampledFrom([]int{0, 1, 7, 60, 4000}).Draw(t, "seconds")
@@ -137,10 +135,7 @@ func lives(t *rapid.T) {
 		}
 		failures := drawFailures(t, &state, now)
 		before, list := state.DeepCopy(), slices.Clone(failures)
-		got, err := decider.Decide(state, failures, at(now))
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := Must(decider.Decide(state, failures, at(now)))
 		if diff := cmp.Diff(before, &state) + cmp.Diff(list, failures); diff != "" {
 			t.Fatalf("Decide has changed its input:\n%s", diff)
 		}
@@ -243,10 +238,7 @@ func TestOracleReachesAll(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := Must(os.ReadFile(file))
 		_, quoted, _ := strings.Cut(strings.TrimSuffix(string(text), ")\n"), "[]byte(")
 		seed, err := strconv.Unquote(quoted)
 		if clear(counts); err != nil {

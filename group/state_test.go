@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/group"
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 // "during a rolling upgrade an old library refuses the state of a new one, instead of losing a part
@@ -215,10 +216,7 @@ func TestDecide_inputUnchanged(t *testing.T) {
 // "The Decider does not refer to the policy."
 func TestNewDecider_policyChanges(t *testing.T) {
 	p := policyOf(t, `{budgets: [{name: x, max: 1}], rules: [{steps: [{action: RestartGroup, charges: [x]}]}]}`)
-	d, err := group.NewDecider(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := Must(group.NewDecider(p))
 	p.Budgets[0].Max, p.Rules[0].Steps[0].Action = 0, group.Leave
 	if got, err := d.Decide(group.State{}, []group.Failure{{Member: members[0]}}, noon); err != nil || got.Action != group.RestartGroup {
 		t.Errorf("%s, %v, want the step of the policy that it was made of", textOf(got), err)
@@ -275,10 +273,7 @@ func TestDecide_zones(t *testing.T) {
 	hourly := policyOf(t, `{budgets: [{name: x, max: 2, window: 1h, wait: true}], rules: [{steps: [{action: RestartGroup, charges: [x]}]}]}`)
 	decide := func(used []metav1.Time, failures ...group.Failure) group.Decision {
 		state := group.State{Group: group.Part{Used: map[string]group.Use{"x": {Times: used}}}}
-		d, err := group.Decide(hourly, state, failures, noon.In(east))
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := Must(group.Decide(hourly, state, failures, noon.In(east)))
 		return d
 	}
 	first, second := metav1.NewTime(at(-100).In(east)), metav1.NewTime(at(-50).In(west)) // as texts, the second is earlier
@@ -355,10 +350,7 @@ func oneByOne(t interface {
 }, d *group.Decider, state group.State, order []group.Failure) (group.State, map[string]group.Decision) {
 	decisions := map[string]group.Decision{}
 	for _, f := range order {
-		got, err := d.Decide(state, []group.Failure{f}, at(100))
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := Must(d.Decide(state, []group.Failure{f}, at(100)))
 		if got.Open != 0 || (got.Action == "") != (state.Phase != "" || f.Attempt < state.Attempt(f.Member) || state.Left(f.Member)) {
 			t.Fatalf("%s after %s", textOf(got), textOf(state))
 		}
@@ -374,15 +366,9 @@ func oneByOne(t interface {
 func TestDecide_split(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		policy, state := drawPolicy(t), group.State{}
-		d, err := group.NewDecider(policy)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := Must(group.NewDecider(policy))
 		for range rapid.IntRange(0, 3).Draw(t, "decisions before") {
-			before, err := d.Decide(state, drawFailures(t, &state, 50), at(50))
-			if err != nil {
-				t.Fatal(err)
-			}
+			before := Must(d.Decide(state, drawFailures(t, &state, 50), at(50)))
 			if before.State.Phase == "" {
 				state = stored(t, before.State)
 			}
@@ -394,10 +380,7 @@ func TestDecide_split(t *testing.T) {
 		}
 		together, order := state, []group.Failure{}
 		for open := true; open; {
-			got, err := d.Decide(together, failures, at(100))
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := Must(d.Decide(together, failures, at(100)))
 			if together, open = got.State, got.Open > 0; got.Action != "" {
 				order = append(order, got.Failure)
 			}
@@ -429,10 +412,7 @@ func TestDecide_splitMatters(t *testing.T) {
 			`{"version":1,"group":{"used":{"x":{"count":1}}},"members":{"a-0":{"restarts":1},"a-1":{"left":0}}}`,
 			`{"version":1,"group":{"used":{"x":{"count":1}}},"members":{"a-0":{"left":0},"a-1":{"restarts":1}}}`},
 	} {
-		d, err := group.NewDecider(policyOf(t, tc.policy))
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := Must(group.NewDecider(policyOf(t, tc.policy)))
 		ab, _ := oneByOne(t, d, group.State{}, []group.Failure{a, b})
 		ba, _ := oneByOne(t, d, group.State{}, []group.Failure{b, a})
 		if textOf(ab) != tc.ab || textOf(ba) != tc.ba {

@@ -93,10 +93,7 @@ func TestClassifiesAs(t *testing.T) {
 			perIndex(1)(in.job)
 			rule(batchv1.PodFailurePolicyActionFailIndex, 1)(in.job)
 			change(&in)
-			c, err := tracking.ClassifierOf(in.job, in.keys, in.options)
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := Must(tracking.ClassifierOf(in.job, in.keys, in.options))
 			return &c
 		}
 		before, after := of(func(*input) {}), of(tc.change)

@@ -14,10 +14,7 @@ import (
 
 func classify(t *testing.T, job *batchv1.Job, relation tracking.Relation, stripped bool, pod *corev1.Pod) tracking.PodRecord {
 	t.Helper()
-	of, err := tracking.ClassifierOf(job, tracking.Keys{}, tracking.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	of := Must(tracking.ClassifierOf(job, tracking.Keys{}, tracking.Options{}))
 	return of.Classify(pod, relation, stripped, &tracking.Classes{})
 }
 
@@ -87,10 +84,7 @@ func TestClassify_limitOfAnIndex(t *testing.T) {
 func TestMatch_namesItsPod(t *testing.T) {
 	job := Job()
 	job.Spec.PodFailurePolicy = ExitCodePolicy()
-	of, err := tracking.ClassifierOf(job, tracking.Keys{}, tracking.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	of := Must(tracking.ClassifierOf(job, tracking.Keys{}, tracking.Options{}))
 	var shared tracking.Classes
 	fail := Exit(ExitFailJob, After(0))
 	a, b := of.Classify(Pod("a", fail), tracking.Owned, false, &shared), of.Classify(Pod("b", fail), tracking.Owned, false, &shared)

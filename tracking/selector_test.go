@@ -43,10 +43,7 @@ func TestSelector_ofManyLabels(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		job := Job()
 		job.Spec.Selector = &metav1.LabelSelector{MatchLabels: drawn.Draw(t, "selector")}
-		want, err := metav1.LabelSelectorAsSelector(job.Spec.Selector)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := Must(metav1.LabelSelectorAsSelector(job.Spec.Selector))
 		got := classifierOf(t, job)
 		set := drawn.Draw(t, "labels")
 		if rapid.Bool().Draw(t, "those of the selector too") {

@@ -183,10 +183,7 @@ func TestRestarts_ofNewVersions(t *testing.T) {
 // The time until a pod is lost ends with the pod, and a clock that goes back brings it back.
 func TestUntilLost_again(t *testing.T) {
 	of := func(now int) *tracking.Classifier {
-		c, err := tracking.ClassifierOf(Job(), tracking.Keys{}, tracking.Options{LostAfter: 10 * time.Second, Now: After(now).Time})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := Must(tracking.ClassifierOf(Job(), tracking.Keys{}, tracking.Options{LostAfter: 10 * time.Second, Now: After(now).Time}))
 		return &c
 	}
 	deleted := func(pod *corev1.Pod) { pod.DeletionTimestamp, pod.Spec.NodeName = new(After(0)), "node" }

@@ -98,10 +98,7 @@ func TestUntilLost(t *testing.T) {
 	}{
 		{[]*corev1.Pod{next, now, later, never}, 2 * time.Second}, {[]*corev1.Pod{never}, 0}, {[]*corev1.Pod{now}, 0},
 	} {
-		of, err := tracking.ClassifierOf(Job(), names, tracking.Options{LostAfter: 10 * time.Second, Now: After(20).Time})
-		if err != nil {
-			t.Fatal(err)
-		}
+		of := Must(tracking.ClassifierOf(Job(), names, tracking.Options{LostAfter: 10 * time.Second, Now: After(20).Time}))
 		c := take(of, tc.pods...)
 		c.SetClassifier(&of)
 		Same(t, "UntilLost", c.UntilLost, tc.want)

@@ -243,6 +243,52 @@ func Same[T any](t interface {
 	}
 }
 
+// SharesNothing fails the test if what two pointers of one type point to is not equal, or refers to the same memory,
+// apart from that of texts and times.
+func SharesNothing(t interface {
+	Helper()
+	Errorf(string, ...any)
+}, a, b any) {
+	t.Helper()
+	if !reflect.DeepEqual(a, b) {
+		t.Errorf("%+v is copied as %+v", a, b)
+	} else if of := shared(reflect.ValueOf(a), reflect.ValueOf(b)); of != nil {
+		t.Errorf("both have the same %s", of)
+	}
+}
+
+// shared returns the type of the first memory that two equal values share; nil if there is none.
+func shared(a, b reflect.Value) (of reflect.Type) {
+	switch a.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map:
+		if a.Kind() == reflect.Pointer && a.IsNil() || a.Kind() != reflect.Pointer && a.Len() == 0 {
+			return nil
+		}
+		if a.Pointer() == b.Pointer() {
+			return a.Type()
+		}
+	}
+	switch a.Kind() {
+	case reflect.Pointer:
+		return shared(a.Elem(), b.Elem())
+	case reflect.Slice:
+		for i := 0; i < a.Len() && of == nil; i++ {
+			of = shared(a.Index(i), b.Index(i))
+		}
+	case reflect.Map:
+		for keys := a.MapRange(); keys.Next() && of == nil; {
+			of = shared(keys.Value(), b.MapIndex(keys.Key()))
+		}
+	case reflect.Struct:
+		for i := 0; i < a.NumField() && of == nil; i++ {
+			if a.Type().Field(i).IsExported() {
+				of = shared(a.Field(i), b.Field(i))
+			}
+		}
+	}
+	return of
+}
+
 // FullStatus returns a status with every field set. Its conditions are complete.
 func FullStatus() *batchv1.JobStatus {
 	start, completion, six, seven, five := After(1), After(2), int32(6), int32(7), "5"
