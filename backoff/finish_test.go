@@ -70,9 +70,6 @@ func TestFinishTime(t *testing.T) {
 		"a container still runs": {func(p *corev1.Pod) {
 			p.Status.ContainerStatuses = []corev1.ContainerStatus{finished("a", at(2)), running("b"), finished("c", at(9))}
 		}, at(7)},
-		"a finished container without a time": {func(p *corev1.Pod) {
-			p.Status.ContainerStatuses = []corev1.ContainerStatus{finished("a", at(2)), finished("b", metav1.Time{})}
-		}, at(7)},
 		"no container statuses": {func(*corev1.Pod) {}, at(7)},
 		"a time before year one": {func(p *corev1.Pod) {
 			p.Status.ContainerStatuses = []corev1.ContainerStatus{finished("a", yearZero)}
@@ -83,47 +80,14 @@ func TestFinishTime(t *testing.T) {
 			p.Status.ContainerStatuses = []corev1.ContainerStatus{finished("a", at(2))}
 			p.Status.InitContainerStatuses = []corev1.ContainerStatus{finished("sidecar", at(6))}
 		}, at(6)},
-		"sidecar finished first": {func(p *corev1.Pod) {
-			p.Status.ContainerStatuses = []corev1.ContainerStatus{finished("a", at(6))}
-			p.Status.InitContainerStatuses = []corev1.ContainerStatus{finished("sidecar", at(2))}
-		}, at(6)},
 		"sidecar still runs": {func(p *corev1.Pod) {
 			p.Status.ContainerStatuses = []corev1.ContainerStatus{finished("a", at(2))}
 			p.Status.InitContainerStatuses = []corev1.ContainerStatus{running("sidecar")}
 		}, at(7)},
-		"first of two sidecars still runs": {func(p *corev1.Pod) {
-			p.Spec.InitContainers[0].RestartPolicy = new(corev1.ContainerRestartPolicyAlways)
-			p.Status.InitContainerStatuses = []corev1.ContainerStatus{running("sidecar"), finished("init", at(9))}
-		}, at(7)},
-		"sidecar without a status": {func(p *corev1.Pod) {
-			p.Status.ContainerStatuses = []corev1.ContainerStatus{finished("a", at(2))}
-		}, at(2)},
-		"only the sidecar finished": {func(p *corev1.Pod) {
-			p.Status.ContainerStatuses = []corev1.ContainerStatus{finished("a", at(9)), running("b")}
-			p.Status.InitContainerStatuses = []corev1.ContainerStatus{finished("sidecar", at(3))}
-		}, at(3)},
-		"ordinary init containers do not matter": {func(p *corev1.Pod) {
-			p.Status.ContainerStatuses = []corev1.ContainerStatus{finished("a", at(2))}
-			p.Status.InitContainerStatuses = []corev1.ContainerStatus{finished("init", at(9)), running("unheard-of")}
-		}, at(2)},
-		"an init container with another restart policy is ordinary": {func(p *corev1.Pod) {
-			p.Spec.InitContainers[1].RestartPolicy = new(corev1.ContainerRestartPolicy("Never"))
-			p.Status.ContainerStatuses = []corev1.ContainerStatus{finished("a", at(2))}
-			p.Status.InitContainerStatuses = []corev1.ContainerStatus{finished("sidecar", at(9))}
-		}, at(2)},
 
 		// KEP-3850: "LastTransitionTime for the Ready=False condition".
 		"ready": {func(p *corev1.Pod) {
 			p.Status.Conditions = []corev1.PodCondition{ready(corev1.ConditionTrue, at(7))}
-		}, at(-25)},
-		"readiness unknown": {func(p *corev1.Pod) {
-			p.Status.Conditions = []corev1.PodCondition{ready(corev1.ConditionUnknown, at(7))}
-		}, at(-25)},
-		"not ready, no time": {func(p *corev1.Pod) {
-			p.Status.Conditions = []corev1.PodCondition{ready(corev1.ConditionFalse, metav1.Time{})}
-		}, at(-25)},
-		"only the first Ready condition": {func(p *corev1.Pod) {
-			p.Status.Conditions = []corev1.PodCondition{ready(corev1.ConditionTrue, at(7)), ready(corev1.ConditionFalse, at(8))}
 		}, at(-25)},
 
 		// KEP-3850: "deletionTimestamp-deletionGracePeriodSeconds if deletionTimestamp is set".
@@ -142,15 +106,6 @@ func TestFinishTime(t *testing.T) {
 		"created": {func(p *corev1.Pod) {
 			p.Status.Conditions, p.DeletionTimestamp = nil, nil
 		}, at(1)},
-		"grace period without deletion": {func(p *corev1.Pod) {
-			p.Status.Conditions, p.DeletionTimestamp = nil, nil
-			p.DeletionGracePeriodSeconds = new(int64(600))
-		}, at(1)},
-		"an empty pod": {func(p *corev1.Pod) { *p = corev1.Pod{} }, metav1.Time{}},
-		"deleted, still runs": {func(p *corev1.Pod) {
-			p.Status.Phase, p.Status.Conditions = corev1.PodRunning, nil
-			p.Status.ContainerStatuses = []corev1.ContainerStatus{running("a")}
-		}, at(-25)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := backoff.FinishTime(fallenBack(tc.change))
@@ -162,24 +117,6 @@ func TestFinishTime(t *testing.T) {
 }
 
 var yearZero = metav1.Date(0, time.May, 1, 0, 0, 0, 0, time.UTC)
-
-// A pod that has not finished has no finish time, even if one of its containers has, and neither has no pod.
-func TestFinishTimeOfAPodThatHasNotFinished(t *testing.T) {
-	Same(t, "FinishTime(nil)", backoff.FinishTime(nil), time.Time{})
-	for _, phase := range []corev1.PodPhase{corev1.PodPending, corev1.PodRunning, corev1.PodUnknown, ""} {
-		for what, change := range map[string]func(*corev1.Pod){
-			"created":             func(p *corev1.Pod) { p.Status.Conditions = nil },
-			"not ready":           func(*corev1.Pod) {},
-			"containers finished": func(p *corev1.Pod) { p.Status.ContainerStatuses = []corev1.ContainerStatus{finished("a", at(2))} },
-		} {
-			pod := fallenBack(change)
-			pod.Status.Phase, pod.DeletionTimestamp = phase, nil
-			if got := backoff.FinishTime(pod); !got.IsZero() {
-				t.Errorf("phase %q, %s: FinishTime = %v, want the zero time", phase, what, got)
-			}
-		}
-	}
-}
 
 // FinishTime runs once for each failed pod, and there may be 10^5 of them. Pods with
 // sidecars need a set of their names.

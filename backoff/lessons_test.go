@@ -73,12 +73,6 @@ func TestEventsDoNotResetTheDelay_k114391_k114516(t *testing.T) {
 	}
 }
 
-// With parallelism above one, several pods can fail between two syncs. Not all were counted.
-func TestSeveralFailuresInOneSyncAllCount_k114391_k114768(t *testing.T) {
-	record := backoff.Record{}.With(nil, seconds(2, 0, 1, 2))
-	Same(t, "remain after 4 failures in one sync", remaining(record, at(2).Time), 80*time.Second)
-}
-
 // A restart lost the delay. Here the record can be stored, or computed again from the pods.
 func TestRestartDoesNotForgetTheDelay_k114650(t *testing.T) {
 	record := backoff.Record{Job: "uid"}.

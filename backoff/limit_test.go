@@ -6,11 +6,10 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
-	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/backoff"
 	. "github.com/jobfate/jobfate/internal/podtest"
@@ -89,87 +88,59 @@ func TestRestarts(t *testing.T) {
 		Same(t, fmt.Sprintf("Restarts of a pod %q", phase), backoff.Restarts(pod(phase)), want)
 	}
 	Same(t, "Restarts(nil)", backoff.Restarts(nil), 0)
+	Same(t, "FinishTime(nil)", backoff.FinishTime(nil), time.Time{})
 	running := pod(corev1.PodRunning)
 	Same(t, "allocations of Restarts", testing.AllocsPerRun(100, func() { backoff.Restarts(running) }), 0)
 }
 
-// KEP-3850, early draft: "a new enum field in PodFailurePolicy called
-// backoffLimitTarget, that accepts the values Job and Index. Job (the default
-// value) would have the same behavior as the current implementation".
+// KEP-3850, early draft: "We propose the addition of a new enum field in PodFailurePolicy called backoffLimitTarget, that
+// accepts the values Job and Index. Job (the default value) would have the same behavior as the current implementation".
+// The fields are those of a JobSpec, and back in the form of the draft.
 func TestConvert(t *testing.T) {
-	for name, tc := range map[string]struct {
-		draft backoff.Draft
-		want  backoff.Fields
-		back  backoff.Draft
-	}{
-		"nothing":        {backoff.Draft{}, backoff.Fields{}, backoff.Draft{BackoffLimitTarget: "Job"}},
-		"job":            {backoff.Draft{BackoffLimit: new(int32(3)), BackoffLimitTarget: "Job"}, backoff.Fields{BackoffLimit: new(int32(3))}, backoff.Draft{BackoffLimit: new(int32(3)), BackoffLimitTarget: "Job"}},
-		"job by default": {backoff.Draft{BackoffLimit: new(int32(3))}, backoff.Fields{BackoffLimit: new(int32(3))}, backoff.Draft{BackoffLimit: new(int32(3)), BackoffLimitTarget: "Job"}},
-		"index":          {backoff.Draft{BackoffLimit: new(int32(3)), BackoffLimitTarget: "Index"}, backoff.Fields{BackoffLimitPerIndex: new(int32(3))}, backoff.Draft{BackoffLimit: new(int32(3)), BackoffLimitTarget: "Index"}},
-		"index, default limit": {backoff.Draft{BackoffLimitTarget: "Index"}, backoff.Fields{BackoffLimitPerIndex: new(int32(6))},
-			backoff.Draft{BackoffLimit: new(int32(6)), BackoffLimitTarget: "Index"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got, err := backoff.Convert(tc.draft)
-			if err != nil {
-				t.Fatalf("Convert: %v", err)
-			}
-			Same(t, "Convert", got, tc.want)
-			back, err := got.Draft()
-			if err != nil {
-				t.Fatalf("Draft: %v", err)
-			}
-			Same(t, "Draft", back, tc.back)
-		})
-	}
-}
-
-// The API server sets backoffLimit to MaxInt32 by default if backoffLimitPerIndex is set.
-// Draft treats it like nil.
-func TestDraftOfDefaultedFields(t *testing.T) {
-	got, err := backoff.Fields{BackoffLimit: new(int32(math.MaxInt32)), BackoffLimitPerIndex: new(int32(2))}.Draft()
-	if err != nil {
-		t.Fatalf("Draft: %v", err)
-	}
-	Same(t, "Draft", got, backoff.Draft{BackoffLimit: new(int32(2)), BackoffLimitTarget: "Index"})
-}
-
-// "We propose the addition of a new enum field in PodFailurePolicy called
-// backoffLimitTarget" (the early draft of KEP-3850, Proposal).
-func TestConvert_targetInPodFailurePolicy(t *testing.T) {
 	for _, tc := range []struct {
-		spec string
-		want backoff.Fields
-		err  string // the beginning of the error
+		spec, want, back string
+		err              string // the beginning of the error
 	}{
-		{spec: `{"backoffLimit": 3, "podFailurePolicy": {"rules": [{"action": "FailIndex"}], "backoffLimitTarget": "Index"}}`,
-			want: backoff.Fields{BackoffLimitPerIndex: new(int32(3))}},
-		{spec: `{"backoffLimit": 3, "podFailurePolicy": {"backoffLimitTarget": "Job"}}`, want: backoff.Fields{BackoffLimit: new(int32(3))}},
-		{spec: `{"backoffLimit": 3, "podFailurePolicy": {}}`, want: backoff.Fields{BackoffLimit: new(int32(3))}},
-		{spec: `{"podFailurePolicy": {"backoffLimitTarget": "Index"}}`, want: backoff.Fields{BackoffLimitPerIndex: new(int32(6))}},
-		{spec: `{"backoffLimitTarget": "Index", "podFailurePolicy": {"rules": []}}`, want: backoff.Fields{BackoffLimitPerIndex: new(int32(6))}},
-		{spec: `{"backoffLimitTarget": "Index", "podFailurePolicy": {"backoffLimitTarget": "Index"}}`, want: backoff.Fields{BackoffLimitPerIndex: new(int32(6))}},
-		{spec: `{"backoffLimitTarget": "Job", "podFailurePolicy": {"backoffLimitTarget": "Index"}}`, err: "podFailurePolicy.backoffLimitTarget: "},
-		{spec: `{"podFailurePolicy": {"backoffLimitTarget": "index"}}`, err: "podFailurePolicy.backoffLimitTarget: "},
-		{spec: `{"backoffLimit": -3, "backoffLimitTarget": "Index"}`, err: "backoffLimit: "},
-		{spec: `{"backoffLimit": -1}`, err: "backoffLimit: "},
-		{spec: `{"backoffLimitTarget": "Pod"}`, err: `backoffLimitTarget: unknown target "Pod"`},
+		{`{}`, `{}`, `{"backoffLimitTarget":"Job"}`, ""},
+		{`{"backoffLimit":3,"backoffLimitTarget":"Job"}`, `{"backoffLimit":3}`, `{"backoffLimit":3,"backoffLimitTarget":"Job"}`, ""},
+		{`{"backoffLimit":3}`, `{"backoffLimit":3}`, `{"backoffLimit":3,"backoffLimitTarget":"Job"}`, ""},
+		{`{"backoffLimit":3,"backoffLimitTarget":"Index"}`, `{"backoffLimitPerIndex":3}`, `{"backoffLimit":3,"backoffLimitTarget":"Index"}`, ""},
+		{`{"backoffLimitTarget":"Index"}`, `{"backoffLimitPerIndex":6}`, `{"backoffLimit":6,"backoffLimitTarget":"Index"}`, ""},
+		{`{"backoffLimit":3,"podFailurePolicy":{"rules":[{"action":"FailIndex"}],"backoffLimitTarget":"Index"}}`,
+			`{"backoffLimitPerIndex":3}`, `{"backoffLimit":3,"backoffLimitTarget":"Index"}`, ""},
+		{`{"backoffLimit":3,"podFailurePolicy":{"backoffLimitTarget":"Job"}}`, `{"backoffLimit":3}`, `{"backoffLimit":3,"backoffLimitTarget":"Job"}`, ""},
+		{`{"backoffLimitTarget":"Index","podFailurePolicy":{}}`, `{"backoffLimitPerIndex":6}`, `{"backoffLimit":6,"backoffLimitTarget":"Index"}`, ""},
+		{`{"backoffLimitTarget":"Index","podFailurePolicy":{"backoffLimitTarget":"Index"}}`, `{"backoffLimitPerIndex":6}`,
+			`{"backoffLimit":6,"backoffLimitTarget":"Index"}`, ""},
+		{`{"backoffLimitTarget":"Job","podFailurePolicy":{"backoffLimitTarget":"Index"}}`, "", "", "podFailurePolicy.backoffLimitTarget: "},
+		{`{"podFailurePolicy":{"backoffLimitTarget":"index"}}`, "", "", "podFailurePolicy.backoffLimitTarget: "},
+		{`{"backoffLimit":-3,"backoffLimitTarget":"Index"}`, "", "", "backoffLimit: "},
+		{`{"backoffLimit":-1}`, "", "", "backoffLimit: "},
+		{`{"backoffLimitTarget":"Pod"}`, "", "", `backoffLimitTarget: unknown target "Pod"`},
 	} {
 		var draft backoff.Draft
 		if err := json.Unmarshal([]byte(tc.spec), &draft); err != nil {
 			t.Fatal(err)
 		}
-		got, err := backoff.Convert(draft)
+		fields, err := backoff.Convert(draft)
 		if tc.err != "" {
 			if err == nil || !strings.HasPrefix(err.Error(), tc.err) {
 				t.Errorf("%s: error %v, want one that begins with %q", tc.spec, err, tc.err)
 			}
 			continue
 		}
-		if diff := cmp.Diff(tc.want, got); diff != "" || err != nil {
-			t.Errorf("%s: error %v (-want +got):\n%s", tc.spec, err, diff)
+		Same(t, tc.spec+": error", err, nil)
+		back := Must(fields.Draft())
+		for _, limit := range []*int32{draft.BackoffLimit, back.BackoffLimit} {
+			if limit != nil {
+				*limit++ // the fields do not share it
+			}
 		}
+		Same(t, tc.spec, string(Must(json.Marshal(fields))), tc.want)
+		Same(t, tc.spec+", and back", string(Must(json.Marshal(Must(fields.Draft())))), tc.back)
 	}
+	fields := backoff.Fields{BackoffLimit: new(int32(math.MaxInt32)), BackoffLimitPerIndex: new(int32(2))} // as defaulted
+	Same(t, "defaulted fields", Must(fields.Draft()), backoff.Draft{BackoffLimit: new(int32(2)), BackoffLimitTarget: "Index"})
 }
 
 // A limit that the API server rejects is an error in both directions. KEP-3850, Use enum field: "it does not allow to
@@ -187,34 +158,4 @@ func TestDraft_errorsNameTheField(t *testing.T) {
 			t.Errorf("error %v, want one that names %s", err, tc.field)
 		}
 	}
-}
-
-func TestConvertSharesNothing(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		draft := backoff.Draft{
-			BackoffLimit:       new(rapid.Int32Range(0, math.MaxInt32-1).Draw(t, "limit")),
-			BackoffLimitTarget: rapid.SampledFrom([]backoff.Target{"", "Job", "Index"}).Draw(t, "target"),
-		}
-		limit := *draft.BackoffLimit
-		fields, err := backoff.Convert(draft)
-		if err != nil {
-			t.Fatalf("Convert: %v", err)
-		}
-		back, err := fields.Draft()
-		if err != nil {
-			t.Fatalf("Draft: %v", err)
-		}
-		*back.BackoffLimit++
-		for _, p := range []*int32{fields.BackoffLimit, fields.BackoffLimitPerIndex} {
-			if p != nil {
-				if *p != limit {
-					t.Fatalf("changing the draft changed the fields: %d, want %d", *p, limit)
-				}
-				*p++
-			}
-		}
-		if *draft.BackoffLimit != limit {
-			t.Fatalf("changing the fields changed the draft: %d, want %d", *draft.BackoffLimit, limit)
-		}
-	})
 }

@@ -22,38 +22,6 @@ func seconds(list ...int) []time.Time {
 	return times
 }
 
-func TestRecordWith(t *testing.T) {
-	empty, old := backoff.Record{Job: "uid"}, backoff.Record{Job: "uid", Failures: 3, LastFailure: at(10).Time}
-	after := func(failures int32, last time.Time) backoff.Record {
-		return backoff.Record{Job: "uid", Failures: failures, LastFailure: last}
-	}
-	for name, tc := range map[string]struct {
-		record            backoff.Record
-		succeeded, failed []time.Time
-		want              backoff.Record
-	}{
-		"nothing":                         {empty, nil, nil, empty},
-		"nothing new":                     {old, nil, nil, old},
-		"one failure":                     {empty, nil, seconds(3), after(1, at(3).Time)},
-		"failures unsorted":               {empty, nil, seconds(3, 9, 1), after(3, at(9).Time)},
-		"more failures":                   {old, nil, seconds(14, 12), after(5, at(14).Time)},
-		"a failure that finished earlier": {old, nil, seconds(4), after(4, at(4).Time)},
-		"only successes":                  {old, seconds(1, 2), nil, empty},
-		"all before the success":          {old, seconds(1, 5), seconds(2, 4), empty},
-		"at the time of the success":      {old, seconds(5), seconds(5), empty},
-		"some after the last success":     {old, seconds(5, 1), seconds(7, 3, 5, 6), after(2, at(7).Time)},
-		"times before year one": {empty, []time.Time{yearZero.Time}, []time.Time{yearZero.Time, yearZero.Add(1)},
-			after(1, yearZero.Add(1))},
-		"failed at the zero time": {old, nil, []time.Time{{}}, after(4, time.Time{})},
-		"the count saturates":     {after(math.MaxInt32-1, at(1).Time), nil, seconds(2, 3), after(math.MaxInt32, at(3).Time)},
-		"a count below zero":      {after(-9, at(1).Time), nil, seconds(2), after(0, at(2).Time)},
-	} {
-		t.Run(name, func(t *testing.T) {
-			Same(t, "With", tc.record.With(tc.succeeded, tc.failed), tc.want)
-		})
-	}
-}
-
 func moments() *rapid.Generator[[]time.Time] {
 	return rapid.SliceOfN(rapid.Map(rapid.IntRange(0, 20), func(s int) time.Time { return at(s).Time }), 0, 6)
 }
