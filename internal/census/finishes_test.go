@@ -2,7 +2,6 @@ package census_test
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -98,6 +97,8 @@ func TestRebuilt(t *testing.T) {
 			[]types.UID{"a", "b"}, 2, 2},
 		{"being deleted, at no time", []*corev1.Pod{failed("a", 1, Released, Deleted, timeless)}, nil, 0, 0},
 		{"a success is not counted yet", []*corev1.Pod{failed("a", 1, Released), Pod("b", Exit(0, After(2)))}, nil, 1, 1},
+		{"a success before a deletion", []*corev1.Pod{failed("a", 5, Released, Deleted), Pod("b", Exit(0, After(3)), Released)}, nil, 1, 5},
+		{"a success after a deletion", []*corev1.Pod{failed("a", 5, Released, Deleted), Pod("b", Exit(0, After(9)), Released)}, nil, 0, 0},
 		{"a later success is counted", []*corev1.Pod{failed("a", 1, Released), Pod("b", Exit(0, After(2)), Released)}, nil, 0, 0},
 	} {
 		job := Job()
@@ -107,16 +108,5 @@ func TestRebuilt(t *testing.T) {
 			want.LastFailure = After(test.last).Time
 		}
 		Same(t, test.name, take(classifierOf(t, job), test.pods...).Rebuilt("job"), want)
-	}
-}
-
-// Of several successes the last one counts, in whatever order the pods are given.
-func TestBackoffChangeOf_severalSuccesses(t *testing.T) {
-	pods := []*corev1.Pod{Pod("a", Exit(0, After(1))), Pod("b", Exit(ExitPlain, After(2))), Pod("c", Exit(0, After(3)))}
-	c := take(classifierOf(t, Job()), pods...)
-	for range 2 {
-		r := c.BackoffChangeOf(pods).With(backoff.Record{Failures: 4, LastFailure: Noon()})
-		Same(t, "the record", r, backoff.Record{})
-		slices.Reverse(pods)
 	}
 }

@@ -74,17 +74,6 @@ func TestPutNamed_anotherPod(t *testing.T) {
 	}
 }
 
-// A deleted pod that may not have been counted does not count if a success came later.
-func TestRebuilt_successAfterADeletedPod(t *testing.T) {
-	for succeededAt, want := range map[int]int32{9: 0, 3: 1} {
-		c := take(classifierOf(t, Job()), Pod("a", Exit(1, After(5)), Deleted, Released),
-			Pod("b", Exit(0, After(succeededAt)), Released))
-		if got := c.Rebuilt("job-uid"); got.Failures != want {
-			t.Errorf("success at %d s, failure at 5 s: %+v, want %d failures", succeededAt, got, want)
-		}
-	}
-}
-
 // UntilLost is the time until the next pod counts as lost; pods that are lost, or never will be, have none.
 func TestUntilLost(t *testing.T) {
 	deletedAt := func(seconds int, node string) Edit {
@@ -102,5 +91,29 @@ func TestUntilLost(t *testing.T) {
 		c := take(of, tc.pods...)
 		c.SetClassifier(&of)
 		Same(t, "UntilLost", c.UntilLost, tc.want)
+	}
+}
+
+// PutNamed replaces pods of the Job's namespace only, both without and with the map of
+// names.
+func TestPutNamed_otherNamespace(t *testing.T) {
+	for _, n := range []int{1, 20} {
+		mine, elsewhere := Pod("mine"), Pod("elsewhere")
+		mine.Name, elsewhere.Name, elsewhere.Namespace = "pod", "pod", "other"
+		c := newCensus(classifierOf(t, Job()), 0)
+		Same(t, "read", c.Read(clones([]*corev1.Pod{elsewhere}, n)), true)
+		for step, pod := range []*corev1.Pod{mine, nil, mine} {
+			c.PutNamed("pod", pod)
+			want := n
+			if pod != nil {
+				want++
+			}
+			Same(t, fmt.Sprintf("pods after step %d, with %d of another namespace", step, n), len(c.Pods()), want)
+			Same(t, fmt.Sprintf("step %d: the census has the pod", step), c.Of("mine") != nil, pod != nil)
+		}
+		c.Put(elsewhere)
+		c.Remove("elsewhere")
+		c.PutNamed("pod", nil)
+		Same(t, "the pod is found without its namesake", c.Of("mine") == nil, true)
 	}
 }

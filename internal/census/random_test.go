@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"slices"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -96,70 +95,6 @@ func TestRandom_counters(t *testing.T) {
 		listed := len(readUncounted(Lists(w.Succeeded, w.Failed)).Listed)
 		Same(t, "totals", int(c.SucceededTotal(5)+c.FailedTotal(7)), 12+listed+int(c.Succeeded+c.Failed))
 	})
-}
-
-// Removing pods leaves the census of the remaining pods.
-func TestRandom_addAndRemove(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		w := drawWorld(t)
-		c := newCensus(w.classifier(), 0)
-		c.SetStripped(w.stripped())
-		var in []*corev1.Pod
-		out := slices.Clone(w.Pods)
-		for range rapid.IntRange(0, 30).Draw(t, "changes") {
-			if len(out) > 0 && rapid.Bool().Draw(t, "add") {
-				i := rapid.IntRange(0, len(out)-1).Draw(t, "which")
-				pod := out[i]
-				c.Add(pod, w.Adopted[pod.UID])
-				in, out = append(in, pod), slices.Delete(out, i, i+1)
-			} else if len(in) > 0 {
-				i := rapid.IntRange(0, len(in)-1).Draw(t, "which")
-				pod := in[i]
-				if !c.Remove(pod.UID) {
-					t.Fatalf("Remove(%s) = false, want true", pod.UID)
-				}
-				in, out = slices.Delete(in, i, i+1), append(out, pod)
-			}
-			for _, pod := range out {
-				if c.Remove(pod.UID) {
-					t.Fatalf("Remove(%s) = true, want false for a pod that is not in the census", pod.UID)
-				}
-			}
-			w.Pods = slices.Clone(in)
-			Same(t, "counters", countersOf(c), w.counters())
-			Same(t, "account", c.Account(tracking.AccountInputs{}), w.census().Account(tracking.AccountInputs{}))
-		}
-	})
-}
-
-// When all but one of several pods are removed, the last one counts as if the others had
-// never been added.
-func TestRemove_allButOne(t *testing.T) {
-	classifier := tracking.Classifier{Indexed: true, Limit: perIndex(0), Completions: 9, Policy: policy()}
-	for _, kind := range []struct {
-		name string
-		edit Edit
-		want census.IndexResults
-	}{
-		{"succeeded", Succeeded, census.IndexResults{Completed: indexset.Of(1)}},
-		{"failed", Failed, census.IndexResults{Failed: indexset.Of(1)}},
-		{"fail the Job", Exit(ExitFailJob, After(0)), census.IndexResults{Failed: indexset.Of(1)}},
-	} {
-		c := newCensus(classifier, 0)
-		last := Pod("last", Index("1"), kind.edit)
-		others := []*corev1.Pod{Pod("a", Index("2"), kind.edit), Pod("b", Index("3"), kind.edit)}
-		for _, pod := range append(others, last) {
-			c.Add(pod, false)
-		}
-		for _, pod := range others {
-			c.Remove(pod.UID)
-		}
-		Same(t, kind.name+": results", c.IndexResults(indexset.Set{}, indexset.Set{}), kind.want)
-		Same(t, kind.name+": fails the Job", failsJob(c) == last, kind.name == "fail the Job")
-		c.Remove(last.UID)
-		Same(t, kind.name+": results of none", c.IndexResults(indexset.Set{}, indexset.Set{}), census.IndexResults{})
-		Same(t, kind.name+": none fails the Job", c.FailsJob() == nil, true)
-	}
 }
 
 // drawSet draws some of the indexes.

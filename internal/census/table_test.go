@@ -2,6 +2,7 @@ package census
 
 import (
 	"testing"
+	"unsafe"
 
 	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/tracking"
@@ -72,5 +73,12 @@ func TestPages(t *testing.T) {
 	}
 	if p.len() != 0 {
 		t.Errorf("%d pages are kept, want none", p.len())
+	}
+}
+
+// A Job may have 10^5 pods, with a Record each.
+func TestRecordIsSmall(t *testing.T) {
+	if size := unsafe.Sizeof(Record{}); size > 48 {
+		t.Errorf("a Record takes %d bytes, want at most 48", size)
 	}
 }
