@@ -25,7 +25,8 @@ func summary(a tracking.Account) string {
 		a.Lists.Succeeded, a.Lists.Failed, a.Succeeded, a.Failed, UIDsOf(a.Strip), a.Handled, a.Recorded, a.Full)
 }
 
-func TestKEP2307_account(t *testing.T) {
+// TestCount has the sentences of KEP-2307 about the lists. These are about caps, and about what the policy handles.
+func TestAccount(t *testing.T) {
 	indexed := tracking.Classifier{Indexed: true, Completions: 3}
 	withPolicy := tracking.Classifier{Policy: policy()}
 	for _, tc := range []struct {
@@ -37,68 +38,10 @@ func TestKEP2307_account(t *testing.T) {
 		want       string
 	}{
 		{
-			sentence: "The Job controller adds Pod UIDs to the lists if the Pod: has the finalizer, and the Pod is on Succeeded or Failed phase, respectively.",
-			pods:     []*corev1.Pod{Pod("s", Succeeded), Pod("f", Failed), Pod("r"), Pod("s2", Succeeded, Released), Pod("f2", Failed, Released)},
-			want:     "succeeded[s] failed[f] +0 +0 strip[f s] handledmap[] recorded 2 full false",
-		},
-		{
-			sentence: "The Job controller counts the Pods in the lists that: have no finalizer, or were removed from the system.",
-			lists:    Lists(UIDs("s", "kept"), UIDs("f")),
-			pods:     []*corev1.Pod{Pod("s", Succeeded, Released), Pod("kept", Succeeded)},
-			want:     "succeeded[kept] failed[] +1 +1 strip[kept] handledmap[] recorded 0 full false",
-		},
-		{
-			sentence: "the .status.uncountedTerminatedPods struct allows to uniquely identify finished Pods to avoid over counting",
-			lists:    Lists(UIDs("s"), UIDs("f")),
-			pods:     []*corev1.Pod{Pod("s", Succeeded), Pod("f", Failed)},
-			want:     "succeeded[s] failed[f] +0 +0 strip[f s] handledmap[] recorded 0 full false",
-		},
-		{
-			sentence:   "the Job controller can use .status.completedIndexes in place of .status.uncountedTerminatedPods.succeeded in step 2",
-			classifier: indexed,
-			pods:       []*corev1.Pod{Pod("s", Succeeded, Index("1")), Pod("f", Failed, Index("0"))},
-			want:       "succeeded[] failed[f] +0 +0 strip[f s] handledmap[] recorded 2 full false",
-		},
-		{
 			sentence:   "Even if more than one Pod gets created for the same index, only one of them counts towards completions.",
 			classifier: indexed, inputs: tracking.AccountInputs{Counted: indexset.Of(1)},
 			pods: []*corev1.Pod{Pod("s", Succeeded, Index("1"))},
 			want: "succeeded[] failed[] +0 +0 strip[s] handledmap[] recorded 0 full false",
-		},
-		{
-			sentence:   "pods beyond completions, or without an index, do not count",
-			classifier: indexed,
-			pods:       []*corev1.Pod{Pod("a", Succeeded, Index("3")), Pod("b", Failed, Index("3")), Pod("c", Succeeded), Pod("d", Failed)},
-			want:       "succeeded[] failed[] +0 +0 strip[c d a b] handledmap[] recorded 0 full false",
-		},
-		{
-			sentence: "In the case where a user or another controller removes a Pod, which sets a deletion timestamp, [...] the Job controller already counts them as such and removes their finalizers",
-			pods:     []*corev1.Pod{Pod("d", Deleted)},
-			want:     "succeeded[] failed[d] +0 +0 strip[d] handledmap[] recorded 1 full false",
-		},
-		{
-			sentence:   "KEP-3939: podReplacementPolicy Failed: a pod counts once it has terminated",
-			classifier: tracking.Classifier{ReplaceFailedOnly: true},
-			pods:       []*corev1.Pod{Pod("d", Deleted), Pod("f", Deleted, Failed), Pod("s", Deleted, Succeeded)},
-			want:       "succeeded[s] failed[f] +0 +0 strip[f s] handledmap[] recorded 2 full false",
-		},
-		{
-			sentence: "When a user or another controller deletes a Job: every finalizer is removed, and finished pods are still recorded",
-			inputs:   tracking.AccountInputs{Deleting: true},
-			pods:     []*corev1.Pod{Pod("f", Failed), Pod("r"), Pod("s", Succeeded)},
-			want:     "succeeded[s] failed[f] +0 +0 strip[f r s] handledmap[] recorded 2 full false",
-		},
-		{
-			sentence: "a Job that succeeds removes the finalizers of running pods without counting them",
-			inputs:   tracking.AccountInputs{Ending: batchv1.JobSuccessCriteriaMet},
-			pods:     []*corev1.Pod{Pod("f", Failed), Pod("r"), Pod("s", Succeeded)},
-			want:     "succeeded[s] failed[f] +0 +0 strip[f r s] handledmap[] recorded 2 full false",
-		},
-		{
-			sentence: "a Job that fails counts its running pods as failed",
-			inputs:   tracking.AccountInputs{Ending: batchv1.JobFailureTarget},
-			pods:     []*corev1.Pod{Pod("f", Failed), Pod("r"), Pod("s", Succeeded)},
-			want:     "succeeded[s] failed[f r] +0 +0 strip[f r s] handledmap[] recorded 3 full false",
 		},
 		{
 			sentence:   "Ignored failures do not count, failures with other actions do",
@@ -108,12 +51,6 @@ func TestKEP2307_account(t *testing.T) {
 				Pod("d", Exit(ExitFailIndex, After(0))), Pod("e", Exit(ExitFailJob, After(0))),
 			},
 			want: "succeeded[] failed[a b d e] +0 +0 strip[a b c d e] handledmap[Count:1 FailIndex:1 FailJob:1 Ignore:1] recorded 4 full false",
-		},
-		{
-			sentence:   "pods with a verdict that the status lacks are no candidates",
-			classifier: withPolicy, inputs: tracking.AccountInputs{KeepFailsJob: true},
-			pods: []*corev1.Pod{Pod("a", Failed), Pod("e", Exit(ExitFailJob, After(0)))},
-			want: "succeeded[] failed[a] +0 +0 strip[a] handledmap[] recorded 1 full false",
 		},
 		{
 			sentence:   "the policy applies to running pods of a Job that fails",
@@ -194,33 +131,6 @@ func TestLesson_k104666_cap499_500_501(t *testing.T) {
 func TestLesson_k104666_listsStayUnder20kB(t *testing.T) {
 	if size := tracking.DefaultCap * (36 + len(`"",`)); size >= 20_000 {
 		t.Errorf("the lists take %d bytes, want less than 20000", size)
-	}
-}
-
-// Pods of a deleted Job kept their finalizer after a failed removal. Here the removal is
-// retried until it succeeds.
-func TestLesson_k108645_k109429_k141329_removalsAreRetried(t *testing.T) {
-	owned := Pod("owned")
-	for range 3 {
-		Same(t, "strip", UIDsOf(tracking.AccountOf(tracking.Classifier{}, tracking.AccountInputs{Deleting: true}, owned).Strip), UIDs("owned"))
-	}
-}
-
-// A terminating pod was counted as failed, and then exited with 0. With ReplaceFailedOnly
-// the pod counts once it has terminated. Otherwise it stays failed.
-func TestLesson_k115844_k125695_lateExit0(t *testing.T) {
-	for _, failedOnly := range []bool{false, true} {
-		classifier := tracking.Classifier{ReplaceFailedOnly: failedOnly}
-		pod := Pod("p", Deleted)
-		a := tracking.AccountOf(classifier, tracking.AccountInputs{}, pod)
-		classifier.Uncounted = tracking.ReadUncounted(a.Lists)
-		Succeeded(pod) // before its finalizer could be removed
-		a = tracking.AccountOf(classifier, tracking.AccountInputs{}, pod)
-		want := Lists(nil, UIDs("p"))
-		if failedOnly {
-			want = Lists(UIDs("p"), nil)
-		}
-		Same(t, fmt.Sprintf("replace failed only %v", failedOnly), a.Lists, want)
 	}
 }
 

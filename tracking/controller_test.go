@@ -91,40 +91,12 @@ func TestFrees(t *testing.T) {
 	}
 }
 
-// The Job controller removed the finalizer from pods of another controller.
-func TestLesson_k124798_otherOwners(t *testing.T) {
-	other := Pod("other", ControlledBy("other"), Deleted, Failed)
-	other.OwnerReferences[1].APIVersion = "example.com/v1"
-	if (tracking.Controller{}).Frees(other, nil) {
-		t.Error("Frees = true for a pod of another controller")
-	}
-	job := Job()
-	job.Spec.ManagedBy = new("example.com/queue")
-	if (tracking.Controller{}).Manages(job) {
-		t.Error("Manages = true for a Job of another controller")
-	}
-}
-
-// The finalizer of an orphan was never removed, or its removal was not retried. Here Frees
-// returns true until the removal succeeds.
-func TestLesson_k108645_k109429_k141329_orphansAreFreedUntilItSucceeds(t *testing.T) {
-	orphan := Pod("orphan", Ownerless)
-	for try := range 3 {
-		if !(tracking.Controller{}).Frees(orphan, nil) {
-			t.Errorf("try %d: Frees = false, want true", try)
-		}
-	}
-	Released(orphan)
-	if (tracking.Controller{}).Frees(orphan, nil) {
-		t.Error("Frees = true for a pod without the finalizer")
-	}
-}
-
 // Fields without their defaults caused panics.
 func TestLesson_k121147_k122235_nothingPanics(t *testing.T) {
 	Same(t, "manages nil", tracking.Controller{}.Manages(nil), false)
 	Same(t, "frees nil", tracking.Controller{}.Frees(nil, nil), false)
 	Same(t, "index of nil", names.IndexOf(nil), tracking.NoIndex)
+	Same(t, "gauge of nil", names.Gauge(nil), false)
 	Same(t, "the patch of nil", names.StripPatch(nil), nil)
 	Same(t, "leaving without a Job", names.LeaveTracking(nil, []*corev1.Pod{nil}), tracking.Transition{})
 	Same(t, "entering without a Job", names.EnterTracking(nil, []*corev1.Pod{nil}), tracking.Transition{})
@@ -132,27 +104,4 @@ func TestLesson_k121147_k122235_nothingPanics(t *testing.T) {
 	job := Job()
 	job.Spec.CompletionMode, job.Spec.Completions = new(batchv1.IndexedCompletion), nil
 	Same(t, "entering without completions", len(names.EnterTracking(job, []*corev1.Pod{Pod("s", Succeeded, Released, Index("0"))}).Pods), 0)
-}
-
-// KEP-2307 § Monitoring Pods with finalizers: "a gauge that tracks the number of
-// terminated pods (.status.phase=(Succeeded|Failed)) that currently have a job
-// tracking finalizer".
-func TestGauge(t *testing.T) {
-	for _, tc := range []struct {
-		reason string
-		pod    *corev1.Pod
-		want   bool
-	}{
-		{"succeeded", Pod("a", Succeeded), true},
-		{"failed", Pod("a", Failed), true},
-		{"running", Pod("a"), false},
-		{"terminating", Pod("a", Deleted), false},
-		{"succeeded and released", Pod("a", Succeeded, Released), false},
-		{"failed and released", Pod("a", Failed, Released), false},
-		{"no pod", nil, false},
-	} {
-		Same(t, tc.reason+": Gauge", names.Gauge(tc.pod), tc.want)
-	}
-	other := tracking.Keys{Finalizer: "example.com/tracking"}
-	Same(t, "of another finalizer: Gauge", other.Gauge(Pod("a", Succeeded)), false)
 }

@@ -81,15 +81,15 @@ func TestCount(t *testing.T) {
 		settled string // the status once all pods in strip have lost their finalizer
 	}{
 		{"nothing has finished", nil, []*corev1.Pod{Pod("r")}, "+0 +0 [] []", "", "+0 +0 [] []"},
-		{"finished pods are recorded, then counted", nil, []*corev1.Pod{Pod("s", Succeeded), Pod("f", Failed), Pod("r")},
+		{"KEP-2307: adds Pod UIDs to the lists if the Pod: has the finalizer, and the Pod is on Succeeded or Failed phase, respectively", nil, []*corev1.Pod{Pod("s", Succeeded), Pod("f", Failed), Pod("r")},
 			"+0 +0 [s] [f]", "f s", "+1 +1 [] []"},
-		{"a recorded pod that is gone is counted at once", []func(*batchv1.Job){uncounted([]types.UID{"gone"}, []types.UID{"f"})}, []*corev1.Pod{Pod("f", Failed)},
+		{"KEP-2307: counts the Pods in the lists that: have no finalizer, or were removed from the system", []func(*batchv1.Job){uncounted([]types.UID{"gone"}, []types.UID{"f"})}, []*corev1.Pod{Pod("f", Failed)},
 			"+1 +0 [] [f]", "f", "+1 +1 [] []"},
 		{"pods of other owners and pods without the finalizer do not count", nil,
 			[]*corev1.Pod{Pod("other", ControlledBy("other"), Failed), Pod("none", Ownerless, Failed), Pod("free", Released, Succeeded), nil, Pod("", Failed)},
 			"+0 +0 [] []", "", "+0 +0 [] []"},
 		{"a pod that is passed twice counts once", nil, []*corev1.Pod{Pod("f", Failed), Pod("f", Failed)}, "+0 +0 [] [f]", "f", "+0 +1 [] []"},
-		{"completed indexes replace the list", []func(*batchv1.Job){indexed(3)}, []*corev1.Pod{Pod("a", Succeeded, Index("1")), Pod("b", Failed, Index("0"))},
+		{"KEP-2307: can use .status.completedIndexes in place of .status.uncountedTerminatedPods.succeeded in step 2", []func(*batchv1.Job){indexed(3)}, []*corev1.Pod{Pod("a", Succeeded, Index("1")), Pod("b", Failed, Index("0"))},
 			"+1 +0 [] [b] completed 1", "b a", "+1 +1 [] [] completed 1"},
 		{"indexes beyond completions do not count", []func(*batchv1.Job){indexed(3)}, []*corev1.Pod{Pod("a", Succeeded, Index("3"))},
 			"+0 +0 [] []", "a", "+0 +0 [] []"},
@@ -111,7 +111,7 @@ func TestCount(t *testing.T) {
 			[]*corev1.Pod{Pod("f", Failed), Pod("r")}, "+0 +0 [] [f]", "f r", "+0 +1 [] []"},
 		{"a Job that succeeds strips its running pods uncounted", []func(*batchv1.Job){has(batchv1.JobSuccessCriteriaMet)}, []*corev1.Pod{Pod("s", Succeeded), Pod("r")},
 			"+0 +0 [s] []", "r s", "+1 +0 [] []"},
-		{"a deleted pod counts as failed", nil, []*corev1.Pod{Pod("d", Deleted)}, "+0 +0 [] [d]", "d", "+0 +1 [] []"},
+		{"KEP-2307: a user or another controller removes a Pod: the Job controller already counts them as such", nil, []*corev1.Pod{Pod("d", Deleted)}, "+0 +0 [] [d]", "d", "+0 +1 [] []"},
 		{"a deleted pod does not count before it has terminated, if only failed pods are replaced", []func(*batchv1.Job){func(j *batchv1.Job) { j.Spec.PodReplacementPolicy = new(batchv1.Failed) }}, []*corev1.Pod{Pod("d", Deleted)},
 			"+0 +0 [] []", "", "+0 +0 [] []"},
 		{"a Job that has ended strips all pods and keeps its status", []func(*batchv1.Job){has(batchv1.JobFailed), uncounted(nil, []types.UID{"f"})}, []*corev1.Pod{Pod("f", Failed), Pod("r"), Pod("free", Released)},
@@ -157,20 +157,6 @@ func TestCount_noJob(t *testing.T) {
 	job := Job()
 	job.UID = "" // owns nothing
 	Same(t, "a Job without a UID", len(names.Count(job, []*corev1.Pod{Pod("a", Failed, ControlledBy(""))}).Strip), 0)
-}
-
-func TestCount_full(t *testing.T) {
-	for _, n := range []int{tracking.DefaultCap - 1, tracking.DefaultCap, tracking.DefaultCap + 1} {
-		var pods []*corev1.Pod
-		for i := range n {
-			pods = append(pods, Pod(fmt.Sprintf("uid-%03d", i), Failed))
-		}
-		counted := names.Count(Job(), pods)
-		want := min(n, tracking.DefaultCap)
-		if len(counted.Strip) != want || len(counted.Status.UncountedTerminatedPods.Failed) != want || counted.Full != (n >= tracking.DefaultCap) {
-			t.Errorf("%d pods: %d to strip, full %t, want %d", n, len(counted.Strip), counted.Full, want)
-		}
-	}
 }
 
 func active(pod *corev1.Pod) bool {

@@ -285,7 +285,8 @@ func podUID(pod *corev1.Pod) types.UID {
 
 // freesHolds: "It may if no controller is left to count the pod: the pod has no controller, or its
 // Job is gone or finished." "The controller does not free a pod that another kind controls, or a
-// pod of a Job that another controller manages."
+// pod of a Job that another controller manages." KEP-2307 § Monitoring Pods with finalizers: "a gauge that tracks the number
+// of terminated pods (.status.phase=(Succeeded|Failed)) that currently have a job tracking finalizer".
 func freesHolds(t rapid.TB, job *batchv1.Job, pod *corev1.Pod) {
 	t.Helper()
 	var ref *metav1.OwnerReference

@@ -2,15 +2,12 @@ package tracking_test
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/types"
-	"pgregory.net/rapid"
 
 	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/tracking"
@@ -103,104 +100,6 @@ func TestSelects(t *testing.T) {
 	if !(&tracking.Classifier{}).Selects(nil) {
 		t.Error("without a selector Selects(nil) = false, want true")
 	}
-}
-
-// slowRelation is a slow and obvious implementation of Relation.
-func slowRelation(job *batchv1.Job, pod *corev1.Pod) tracking.Relation {
-	var controllers []string
-	for _, ref := range pod.OwnerReferences {
-		if ref.Controller != nil && *ref.Controller {
-			controllers = append(controllers, ref.Name+" "+string(ref.UID))
-		}
-	}
-	hasSelector := job.Spec.Selector != nil
-	selected := hasSelector && pod.Labels["app"] == job.Spec.Selector.MatchLabels["app"]
-	ended := slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
-		return c.Status == "True" && (c.Type == "Complete" || c.Type == "Failed")
-	})
-	deleting := job.DeletionTimestamp != nil
-	finalizer := slices.Contains(pod.Finalizers, "batch.kubernetes.io/job-tracking")
-	switch {
-	case job.Namespace != pod.Namespace:
-		return tracking.Foreign
-	case len(controllers) > 0 && controllers[0] != job.Name+" "+string(job.UID):
-		return tracking.Foreign
-	case len(controllers) > 0 && (selected || !hasSelector):
-		return tracking.Owned
-	case len(controllers) > 0 && !deleting && !ended:
-		return tracking.Releasable
-	case len(controllers) > 0 && ended && finalizer:
-		return tracking.Orphaned
-	case len(controllers) > 0 || !selected:
-		return tracking.Foreign
-	case !deleting && !ended && pod.DeletionTimestamp == nil:
-		return tracking.Adoptable
-	case finalizer:
-		return tracking.Orphaned
-	}
-	return tracking.Foreign
-}
-
-func TestRandom_relation(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		flip := rapid.Bool()
-		job, pod := Job(), Pod("uid", Label("app", rapid.SampledFrom([]string{"job", "job", "x"}).Draw(t, "label")))
-		if flip.Draw(t, "job deleted") {
-			job.DeletionTimestamp = new(After(0))
-		}
-		if OneIn(t, 4, "no selector") {
-			job.Spec.Selector = nil
-		}
-		for range rapid.IntRange(0, 2).Draw(t, "conditions") {
-			job.Status.Conditions = append(job.Status.Conditions, Condition(
-				rapid.SampledFrom([]batchv1.JobConditionType{batchv1.JobComplete, batchv1.JobFailed, batchv1.JobFailureTarget}).Draw(t, "condition"),
-				rapid.SampledFrom([]corev1.ConditionStatus{corev1.ConditionTrue, corev1.ConditionFalse}).Draw(t, "status")))
-		}
-		if OneIn(t, 5, "other namespace") {
-			pod.Namespace = "other"
-		}
-		if flip.Draw(t, "pod deleted") {
-			Deleted(pod)
-		}
-		if flip.Draw(t, "released") {
-			Released(pod)
-		}
-		pod.OwnerReferences = nil
-		for range rapid.IntRange(0, 2).Draw(t, "references") {
-			ref := metav1.OwnerReference{Name: rapid.SampledFrom([]string{"job", "job", "other"}).Draw(t, "name"),
-				UID: rapid.SampledFrom([]types.UID{"job-uid", "job-uid", "other"}).Draw(t, "owner")}
-			if flip.Draw(t, "controller set") {
-				ref.Controller = new(rapid.IntRange(0, 2).Draw(t, "controller") > 0)
-			}
-			pod.OwnerReferences = append(pod.OwnerReferences, ref)
-		}
-		Same(t, "Relation", classifierOf(t, job).Relation(pod).String(), slowRelation(job, pod).String())
-	})
-}
-
-// The finalizer of an orphan was never removed, or its removal was not retried. Here the
-// pod stays orphaned until the removal succeeds.
-func TestLesson_k108645_k109429_k141329_orphansStayOrphanedUntilFreed(t *testing.T) {
-	for name, state := range map[string]func(*batchv1.Job){
-		"finished": has(batchv1.JobComplete),
-		"deleted":  func(job *batchv1.Job) { job.DeletionTimestamp = new(After(0)) },
-	} {
-		job := Job()
-		state(job)
-		orphan := Pod("orphan", Ownerless)
-		for try := range 3 {
-			Same(t, fmt.Sprintf("%s Job, try %d", name, try), classifierOf(t, job).Relation(orphan), tracking.Orphaned)
-		}
-		Released(orphan)
-		Same(t, name+" Job: the freed pod", classifierOf(t, job).Relation(orphan), tracking.Foreign)
-	}
-}
-
-// The Job controller removed the finalizer from pods of another controller.
-func TestLesson_k124798_podOfAnotherOwner(t *testing.T) {
-	other := Pod("other", ControlledBy("other"), Deleted)
-	other.OwnerReferences[1].APIVersion = "example.com/v1"
-	Same(t, "the pod", classifierOf(t, Job()).Relation(other), tracking.Foreign)
 }
 
 // Fields without their defaults caused panics.
