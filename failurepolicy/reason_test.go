@@ -65,6 +65,18 @@ func TestFindInvertsReason(t *testing.T) {
 	})
 }
 
+// The edges of a position, which random texts seldom meet.
+func TestRuleOf_message(t *testing.T) {
+	for message, want := range map[string]int{
+		" matching FailJob rule at index 19": 19, "... matching FailJob rule at index -1": -1,
+		"... matching FailJob rule at index 99999999999999999999": -1,
+	} {
+		if got, ok := failurepolicy.RuleOf("PodFailurePolicy", message); !ok || got != (failurepolicy.Ref{Index: want}) {
+			t.Errorf("RuleOf(%q) = %+v, %t, want %d", message, got, ok, want)
+		}
+	}
+}
+
 // checkRule compares RuleOf and Find with the oracle, for a policy with these names. It also reads
 // the rule from a message that this package writes about a pod and a container with any name:
 // "RuleOf reads the position from the end of the message".
