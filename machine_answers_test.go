@@ -11,9 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate/internal/memory"
 	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
@@ -171,32 +169,10 @@ func TestClone(t *testing.T) {
 	if len(m.memory.Created) != 1 {
 		t.Error("the clone has changed the original")
 	}
-	m.memory.Deleted, m.memory.Stripped = map[types.UID]memory.Deleted{"a": {Version: "11"}}, map[types.UID]memory.Stripped{"a": {}}
-	c = m.Clone()
-	delete(c.memory.Deleted, "a")
-	delete(c.memory.Stripped, "a")
-	if len(m.memory.Deleted) != 1 || len(m.memory.Stripped) != 1 {
-		t.Error("the clone shares maps with the original")
-	}
 }
 
-func TestString(t *testing.T) {
-	for r, want := range map[string]string{
-		DeletePod.String():                                            "delete pod",
-		Verb(8).String():                                              "Verb(8)",
-		Verb(99).String():                                             "Verb(99)",
-		(&memory.Memory{}).String():                                   "nothing pending",
-		(&memory.Memory{Known: "7"}).String():                         "waiting to observe version 7 of the Job",
-		(&memory.Memory{Lost: []string{""}}).String():                 "waiting to observe 1 creations without an answer",
-		(&memory.Memory{Job: "job", Known: "7", Shown: "7"}).String(): "nothing pending",
-		(&memory.Memory{Deleted: map[types.UID]memory.Deleted{"": {}}, ReadFirst: true}).String(): "waiting to observe a status write without an answer, 1 deletions",
-		(&memory.Memory{
-			Known: "8", Shown: "7", ReadFirst: true, Created: make([]memory.Created, 1), Deleted: map[types.UID]memory.Deleted{"a": {}, "b": {}},
-			Stripped: map[types.UID]memory.Stripped{"a": {}}, Lost: make([]string, 1),
-		}).String(): "waiting to observe version 8 of the Job, a status write without an answer, 1 creations, 2 deletions, 1 removed finalizers, 1 creations without an answer",
-	} {
-		if r != want {
-			t.Errorf("got %q, want %q", r, want)
-		}
+func TestVerb_String(t *testing.T) {
+	for verb, want := range map[Verb]string{DeletePod: "delete pod", 8: "Verb(8)", 99: "Verb(99)"} {
+		Same(t, "name", verb.String(), want)
 	}
 }

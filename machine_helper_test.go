@@ -2,6 +2,8 @@ package jobfate
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -177,6 +179,23 @@ func (s *server) answer(r Request) (runtime.Object, error) {
 		return job, nil
 	}
 	return nil, nil
+}
+
+// failing answers all requests but the nth one of a verb, which fails.
+func (s *server) failing(nth int, verb Verb, err error) answers {
+	n := 0
+	return s.except(verb, func(r Request) (runtime.Object, error) {
+		n++
+		if n == nth {
+			return nil, err
+		}
+		return s.answer(r)
+	})
+}
+
+// creations returns how many of the requests create a pod.
+func creations(asked []string) int {
+	return len(slices.DeleteFunc(slices.Clone(asked), func(r string) bool { return !strings.HasPrefix(r, "create") }))
 }
 
 // except returns the answers of the server with other answers for one verb.

@@ -50,8 +50,9 @@ func TestLiveRead_whatIsRemembered(t *testing.T) {
 // An older Job in the cache does not make the Machine forget that it has shown a newer one, and the time of the last status
 // is part of the snapshot.
 func TestBegin_olderJob(t *testing.T) {
-	m, in := remembering(memory.Memory{Job: "job", Known: "20", Shown: "20", LastStatus: noon.Add(-time.Minute)})
-	begin(t, m, viewOf(jobAt("10"), nil, "1"))
+	job := train(1) // at version 10
+	m, in := remembering(memory.Memory{Job: job.UID, Known: "20", Shown: "20", LastStatus: noon.Add(-time.Minute)})
+	begin(t, m, fresh(job))
 	Same(t, "the newest version in the cache", m.memory.Shown, "20")
 	Same(t, "the last status", in.LastStatus, noon.Add(-time.Minute))
 }
@@ -60,7 +61,7 @@ func TestBegin_olderJob(t *testing.T) {
 func TestSync_whatIsRemembered(t *testing.T) {
 	m, s := newMachine(), &server{job: train(2)}
 	pod := podOf(s.job, "a", "11", Failed)
-	run(t, m, fresh(s.job, pod), s.except(PatchPod, func(r Request) (runtime.Object, error) { return nil, notFound(r) }))
+	run(t, m, fresh(s.job, pod), s.except(PatchPod, refusal(notFound(Request{}))))
 	Same(t, "the pod that was gone", m.memory.Stripped, map[types.UID]memory.Stripped{"a": {Version: "11"}})
 	Same(t, "the last status", m.memory.LastStatus, noon)
 	Same(t, "the record", m.memory.Backoff, m.Result().Decision.Backoff)
@@ -94,8 +95,8 @@ func TestStatus_bringsTheRecordInDoubt(t *testing.T) {
 	}
 }
 
-// The batches of creations double. Of those that a quota stops, only the ones that were tried count as failed.
-func TestCreations_batchesAndMetrics(t *testing.T) {
+// The batches of creations double.
+func TestCreations_batches(t *testing.T) {
 	m, s := newMachine(), &server{job: train(10)}
 	var sizes []int
 	begin(t, m, fresh(s.job))
@@ -107,16 +108,6 @@ func TestCreations_batchesAndMetrics(t *testing.T) {
 		}
 	}
 	Same(t, "the sizes, and that of the status", sizes, []int{1, 2, 4, 3, 1})
-
-	m, n := newMachine(), 0
-	run(t, m, fresh(train(10)), s.except(CreatePod, func(r Request) (runtime.Object, error) {
-		if n++; n == 2 {
-			return nil, apierrors.NewForbidden(corev1.Resource("pods"), "", errNoAnswer)
-		}
-		return s.answer(r)
-	}))
-	Same(t, "metrics", strings.Join(metricsOf(m.Result().Metrics), "; "),
-		"job_pods_creation_total reason=new status=failed 1; job_pods_creation_total reason=new status=succeeded 2")
 }
 
 // After a request timeout or an error of the API server, a request may have been carried out.

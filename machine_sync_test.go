@@ -2,6 +2,7 @@ package jobfate
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -124,11 +125,7 @@ func TestCreation_lost(t *testing.T) {
 			t.Fatalf("named %t: requests %v, want %v first", named, got, want)
 		}
 		Same(t, "first requests", got[:len(want)], want)
-		for _, r := range got {
-			if strings.HasPrefix(r, "create") {
-				t.Errorf("named %t: a second pod is created: %v", named, got)
-			}
-		}
+		Same(t, "second pods that are created", creations(got), 0)
 		if len(m.memory.Lost) != 0 {
 			t.Errorf("named %t: still lost: %v", named, m.memory.Lost)
 		}
@@ -375,43 +372,30 @@ func TestNamespaceEnds(t *testing.T) {
 // batch.
 func TestCreations_stop(t *testing.T) {
 	m, s := newMachine(), &server{job: train(10)}
-	n := 0
-	asked := run(t, m, fresh(train(10)), s.except(CreatePod, func(r Request) (runtime.Object, error) {
-		if n++; n == 2 {
-			return nil, apierrors.NewForbidden(corev1.Resource("pods"), "", errors.New("exceeded quota"))
-		}
-		return s.answer(r)
-	}))
-	if n != 3 || len(asked) != 4 || len(m.memory.Lost) != 0 {
-		t.Errorf("%d creations, requests %v, %d lost; want 3, then the status, and none lost", n, asked, len(m.memory.Lost))
+	exceeded := apierrors.NewForbidden(corev1.Resource("pods"), "", errors.New("exceeded quota"))
+	asked := run(t, m, fresh(train(10)), s.failing(2, CreatePod, exceeded))
+	if creations(asked) != 3 || len(asked) != 4 || len(m.memory.Lost) != 0 {
+		t.Errorf("requests %v, %d lost; want 3 creations, then the status, and none lost", asked, len(m.memory.Lost))
 	}
 	Same(t, "active pods in the status", m.result.Decision.made.status.Active, 2)
-	warnings := 0
-	for _, e := range m.Result().Events {
-		if e.Reason == "FailedCreate" {
-			warnings++
-		}
-	}
-	Same(t, "warnings", warnings, 1)
+	warnings := slices.DeleteFunc(m.Result().Events, func(e Event) bool { return e.Reason != "FailedCreate" })
+	Same(t, "warnings", len(warnings), 1)
+	Same(t, "metrics: only the creations that were tried count as failed", metricsOf(m.Result().Metrics), []string{
+		"job_pods_creation_total reason=new status=failed 1", "job_pods_creation_total reason=new status=succeeded 2"})
 }
 
 // A creation whose name is in use is retried with another name, a few times.
 func TestCreations_collide(t *testing.T) {
-	for _, forever := range []bool{false, true} {
-		m, s := newMachine(), &server{job: train(1)}
-		n := 0
-		run(t, m, fresh(train(1)), s.except(CreatePod, func(r Request) (runtime.Object, error) {
-			if n++; n == 1 || forever {
-				return nil, apierrors.NewAlreadyExists(corev1.Resource("pods"), "train-x")
-			}
-			return s.answer(r)
-		}))
-		switch err := m.Result().Err; {
-		case !forever && (n != 2 || err != nil || len(m.Result().Events) != 1):
-			t.Errorf("%d creations, error %v, events %v; want 2, no error and 1 event", n, err, m.Result().Events)
-		case forever && (n != 4 || !apierrors.IsAlreadyExists(err)):
-			t.Errorf("%d creations, error %v; want 4 and AlreadyExists", n, err)
-		}
+	inUse := apierrors.NewAlreadyExists(corev1.Resource("pods"), "train-x")
+	m, s := newMachine(), &server{job: train(1)}
+	n, r := creations(run(t, m, fresh(train(1)), s.failing(1, CreatePod, inUse))), m.Result()
+	if n != 2 || r.Err != nil || len(r.Events) != 1 {
+		t.Errorf("%d creations, error %v, events %v; want 2, no error and 1 event", n, r.Err, r.Events)
+	}
+	m = newMachine()
+	n = creations(run(t, m, fresh(train(1)), s.except(CreatePod, refusal(inUse))))
+	if n != 4 || !apierrors.IsAlreadyExists(m.Result().Err) {
+		t.Errorf("%d creations, error %v; want 4 and AlreadyExists", n, m.Result().Err)
 	}
 }
 

@@ -15,7 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/jobfate/jobfate/internal/memory"
 	. "github.com/jobfate/jobfate/internal/podtest"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 var errConflict = apierrors.NewConflict(corev1.Resource("pods"), "pod", errors.New("it has changed"))
@@ -70,9 +72,7 @@ func TestAdoption_refusedReleasesOthers(t *testing.T) {
 func TestAdoption_ofAPodThatIsGone(t *testing.T) {
 	job := train(1)
 	m, s := newMachine(), &server{job: job}
-	asked := run(t, m, fresh(job, podOf(job, "a", "11", Ownerless, Succeeded)), s.except(PatchPod, func(r Request) (runtime.Object, error) {
-		return nil, notFound(r)
-	}))
+	asked := run(t, m, fresh(job, podOf(job, "a", "11", Ownerless, Succeeded)), s.except(PatchPod, refusal(notFound(Request{}))))
 	Same(t, "requests", asked, []string{"get the Job", "patch pod train-a", "create pod train-", "patch the status"})
 	if st := m.result.Decision.made.status; st.Active != 1 || len(st.UncountedTerminatedPods.Succeeded) != 0 {
 		t.Errorf("the status is %+v, want one active pod and none counted", st)
@@ -190,12 +190,7 @@ func TestClaim_isInvalid(t *testing.T) {
 	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "train-b", nil)
 	for want, relation := range map[string]func(*corev1.Pod){"patch the status": unlabelled, "patch pod train-b": Ownerless} {
 		m, s := newMachine(), &server{job: job, pods: []*corev1.Pod{podOf(job, "a", "11", Ownerless), podOf(job, "b", "12", relation)}}
-		asked := run(t, m, fresh(job, s.pods...), s.except(PatchPod, func(r Request) (runtime.Object, error) {
-			if r.Name == "train-b" {
-				return nil, invalid
-			}
-			return s.answer(r)
-		}))
+		asked := run(t, m, fresh(job, s.pods...), s.failing(2, PatchPod, invalid)) // of train-b
 		if goesOn := want == "patch the status"; asked[len(asked)-1] != want || goesOn != (m.Result().Err == nil) {
 			t.Errorf("requests %v, error %v; want %s as the last request", asked, m.Result().Err, want)
 		}
@@ -280,11 +275,7 @@ func TestDeletions_inFlight(t *testing.T) {
 	job.ResourceVersion, job.Status = "2100", m.result.Decision.made.status
 	job.Spec.Suspend = nil
 	s.job = job
-	for _, r := range run(t, m, fresh(job, pod), s.answer) {
-		if strings.HasPrefix(r, "create") {
-			t.Error("a pod is created before the deletion of another is observed")
-		}
-	}
+	Same(t, "pods created before the deletion of another is observed", creations(run(t, m, fresh(job, pod), s.answer)), 0)
 	job = job.DeepCopy()
 	job.ResourceVersion = "2200"
 	Same(t, "requests when the pod is gone", run(t, m, fresh(job), s.answer)[:1], []string{"create pod train-"})
@@ -414,41 +405,8 @@ func TestAdoption_claimsAreSentOnce(t *testing.T) {
 	job := train(2)
 	m, s := newMachine(), &server{job: job}
 	s.pods = []*corev1.Pod{podOf(job, "a", "11", Ownerless), podOf(job, "b", "12", Ownerless)}
-	asked := run(t, m, fresh(job, s.pods...), s.except(PatchPod, func(r Request) (runtime.Object, error) {
-		if r.Name == "train-a" {
-			return nil, notFound(r)
-		}
-		return s.answer(r)
-	}))
+	asked := run(t, m, fresh(job, s.pods...), s.failing(1, PatchPod, notFound(Request{})))
 	Same(t, "requests", asked, []string{"get the Job", "patch pod train-a", "patch pod train-b", "create pod train-", "patch the status"})
-}
-
-// A pod whose finalizer was the last, and whose grace period is over, is gone with the patch that
-// removes the finalizer: no cache will show it without.
-func TestStripped_goneWithTheFinalizer(t *testing.T) {
-	grace := func(seconds int64) func(*corev1.Pod) {
-		return func(p *corev1.Pod) { p.DeletionGracePeriodSeconds = &seconds }
-	}
-	another := func(p *corev1.Pod) { p.Finalizers = []string{"example.com/keep"} }
-	for name, test := range map[string]struct {
-		changes []func(*corev1.Pod)
-		gone    bool
-	}{
-		"not being deleted":       {[]func(*corev1.Pod){Released, grace(0)}, false},
-		"being deleted":           {[]func(*corev1.Pod){Deleted, Released, grace(0)}, true},
-		"no grace period":         {[]func(*corev1.Pod){Deleted, Released}, true},
-		"within its grace period": {[]func(*corev1.Pod){Deleted, Released, grace(30)}, false},
-		"another finalizer":       {[]func(*corev1.Pod){Deleted, another, grace(0)}, false},
-	} {
-		job := train(2)
-		m, s := newMachine(), &server{job: job}
-		run(t, m, fresh(job, podOf(job, "a", "11", Succeeded), podOf(job, "b", "12")), s.except(PatchPod, func(Request) (runtime.Object, error) {
-			return podOf(job, "a", "2500", test.changes...), nil
-		}))
-		if got := m.memory.Stripped["a"]; len(m.memory.Stripped) != 1 || got.Version != "11" || (got.Without == "") != test.gone {
-			t.Errorf("%s: the machine remembers %v, want gone %t", name, m.memory.Stripped, test.gone)
-		}
-	}
 }
 
 // The error of a sync has all errors of its requests.
@@ -485,4 +443,61 @@ func TestIdle_withoutVersions(t *testing.T) {
 		run(t, m, unversioned(fresh(s.job)), s.answer)
 		Same(t, fmt.Sprintf("idle after %d writes of the status (%s)", len(s.statuses), m.memory.String()), m.Idle(), idle)
 	}
+}
+
+// Each relation has the patch that this table names, so a new relation fails this test until it has
+// one. No other value changes a pod.
+func TestClaimPatch_everyRelation(t *testing.T) {
+	const strip = `"$deleteFromPrimitiveList/finalizers"`
+	want := map[tracking.Relation][]string{
+		tracking.Foreign: nil, tracking.Owned: nil, // never claimed
+		tracking.Adoptable:  {`"controller":true`, `"finalizers"`, `"resourceVersion":"7"`},
+		tracking.Releasable: {`"$patch":"delete"`, strip},
+		tracking.Orphaned:   {strip, `"resourceVersion":"7"`},
+	}
+	job := train(1)
+	s := &sync{Machine: newMachine(), Memory: &memory.Memory{Job: job.UID}, config: configure(nil), view: fresh(job)}
+	pod := podOf(job, "a", "7")
+	r := tracking.Relation(0)
+	for ; !strings.HasPrefix(r.String(), "Relation("); r++ {
+		parts, known := want[r]
+		Same(t, r.String()+" is in the table", known, true)
+		patch := string(s.claimPatch(Claim{pod, r}))
+		for _, part := range parts {
+			Same(t, r.String()+": "+patch+" has "+part, strings.Contains(patch, part), true)
+		}
+		Same(t, r.String()+" has a patch", patch != "", len(parts) > 0)
+	}
+	Same(t, "relations", int(r), len(want))
+	Same(t, "the patch of an unknown relation", string(s.claimPatch(Claim{pod, 77})), "")
+}
+
+// "The job controller reports errors updating the Job status and/or patching Pods. [...] this can still
+// happen if there is a buggy webhook that prevents pod updates to remove finalizers" (KEP-2307 § Known
+// failure modes). The error names the pod and says what the webhook says. The pod stays recorded and is
+// counted once the webhook lets the patch pass.
+func TestFinalizers_webhookRefusesThePatch(t *testing.T) {
+	const denied = `admission webhook "policy.example.com" denied the request: no team label`
+	job := train(1)
+	pod := podOf(job, "a", "11", Succeeded)
+	m, s := newMachine(), &server{job: job}
+	for range 2 {
+		v := fresh(s.job, pod)
+		v.JobsVersion = "3000"
+		asked := run(t, m, v, s.except(PatchPod, refusal(apierrors.NewBadRequest(denied))))
+		Same(t, "last request", asked[len(asked)-1], "patch pod train-a")
+		err := m.Result().Err
+		if err == nil || !strings.Contains(err.Error(), "removing the finalizer of pod train-a") || !strings.Contains(err.Error(), denied) {
+			t.Errorf("the error is %v, want one that names the pod and the webhook", err)
+		}
+		recorded := s.job.Status.UncountedTerminatedPods.Succeeded
+		if len(recorded) != 1 || recorded[0] != "a" || s.job.Status.Succeeded != 0 {
+			t.Errorf("the status has %d succeeded and records %v, want a recorded and not counted", s.job.Status.Succeeded, recorded)
+		}
+	}
+	v := fresh(s.job, pod)
+	v.JobsVersion = "3000"
+	run(t, m, v, s.answer)
+	Same(t, "ended", m.Result().Ended, true)
+	Same(t, "succeeded", s.job.Status.Succeeded, 1)
 }

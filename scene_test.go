@@ -10,10 +10,11 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/jobfate/jobfate/backoff"
 	. "github.com/jobfate/jobfate/internal/podtest"
+	"github.com/jobfate/jobfate/validation"
 )
 
 // scene is a Job, its pods and a time, in seconds since the Job was created. Of the tests that use
@@ -34,6 +35,24 @@ func newScene(t *testing.T, spec string) *scene {
 	return s
 }
 
+// specJob returns a Job with a spec in YAML, as the API server stores it.
+func specJob(t *testing.T, spec string) *batchv1.Job {
+	t.Helper()
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "ns", Name: "job", UID: "job-1", ResourceVersion: "1",
+		CreationTimestamp: metav1.NewTime(time.Date(2026, time.May, 1, 12, 0, 0, 0, time.UTC)),
+	}}
+	if err := yaml.Unmarshal([]byte(spec), &job.Spec); err != nil {
+		t.Fatalf("%v in\n%s", err, spec)
+	}
+	job.Spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main"}}}
+	job = validation.Prepared(job)
+	if errs := validation.Create(job); len(errs) > 0 {
+		t.Fatalf("the API server rejects the Job: %v", errs.ToAggregate())
+	}
+	return job
+}
+
 func (s *scene) at(seconds int) time.Time { return s.created.Add(time.Duration(seconds) * time.Second) }
 
 // stored returns a time as the API server stores it.
@@ -45,12 +64,19 @@ func (s *scene) stored(seconds int) *metav1.Time {
 // pod adds a pod to the scene. number is its index plus one in an Indexed Job. seconds is when a
 // finished pod finished.
 func (s *scene) pod(name string, number int, phase corev1.PodPhase, seconds int, changes ...func(*corev1.Pod)) *corev1.Pod {
-	pod := podIn(s.Job, number, phase)
-	pod.Name, pod.UID = name, types.UID(name)
-	for i := range pod.Status.ContainerStatuses {
-		if end := pod.Status.ContainerStatuses[i].State.Terminated; end != nil {
-			end.FinishedAt = *s.stored(seconds)
-		}
+	pod := podOf(s.Job, name, "1", Phase(phase))
+	pod.Name, pod.CreationTimestamp = name, s.Job.CreationTimestamp
+	if mode := s.Job.Spec.CompletionMode; *mode == batchv1.IndexedCompletion {
+		Index(fmt.Sprint(number - 1))(pod)
+		Failures("0")(pod)
+	}
+	switch phase {
+	case corev1.PodFailed:
+		Exit(1, *s.stored(seconds))(pod)
+	case corev1.PodSucceeded:
+		Exit(0, *s.stored(seconds))(pod)
+	case corev1.PodRunning:
+		ready(pod)
 	}
 	for _, change := range changes {
 		change(pod)

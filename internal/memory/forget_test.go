@@ -54,7 +54,11 @@ func TestIdle(t *testing.T) {
 		"a deletion":          {Memory{Deleted: map[types.UID]Deleted{"a": {Version: ""}}}, false, "1 deletions"},
 		"a removed finalizer": {Memory{Stripped: map[types.UID]Stripped{"a": {}}}, false, "1 removed finalizers"},
 		"a lost creation":     {Memory{Lost: []string{""}}, false, "1 creations without an answer"},
-		"two creations":       {Memory{Created: make([]Created, 1), Lost: []string{""}}, false, "1 creations without an answer"},
+		"all": {Memory{Known: "8", Shown: "7", ReadFirst: true, Created: make([]Created, 1), Lost: make([]string, 1),
+			Deleted: map[types.UID]Deleted{"a": {}, "b": {}}, Stripped: map[types.UID]Stripped{"a": {}}}, false,
+			"waiting to observe version 8 of the Job, a status write without an answer, 1 creations, 2 deletions, " +
+				"1 removed finalizers, 1 creations without an answer"},
+		"two creations": {Memory{Created: make([]Created, 1), Lost: []string{""}}, false, "1 creations without an answer"},
 	} {
 		if got := test.memory.Idle(); got != test.want || !strings.HasSuffix(test.memory.String(), test.says) {
 			t.Errorf("%s: Idle = %t, %s; want %t and %q", name, got, test.memory.String(), test.want, test.says)
@@ -166,8 +170,8 @@ func TestStrip_without(t *testing.T) {
 	}
 }
 
-// A deletion and a removed finalizer are pending until a view shows them, and forgotten once every later view will.
-func TestObserve_deletionsAndFinalizers(t *testing.T) {
+// A write is pending until a view shows it, and forgotten once every later view will.
+func TestObserve(t *testing.T) {
 	deleted := metav1.NewTime(time.Unix(9, 0))
 	shows := func(version string) *corev1.Pod {
 		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{ResourceVersion: version}}
@@ -179,12 +183,16 @@ func TestObserve_deletionsAndFinalizers(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name      string
-		without   string // the version without the finalizer; "deletion" for a deletion
+		without   string // the version without the finalizer; "creation" and "deletion" for those
 		pod       *corev1.Pod
 		version   string
 		pending   bool
 		remembers bool
 	}{
+		{"created, not shown", "creation", nil, "9", true, true},
+		{"created, shown by a cache that is not complete up to that version", "creation", shows("10"), "9", false, true},
+		{"created, shown", "creation", shows("10"), "10", false, false},
+		{"created, and deleted before it was ever shown", "creation", nil, "11", false, false},
 		{"deleted, shown as before", "deletion", shows("10"), "10", true, true},
 		{"deleted, shown with a later status", "deletion", shows("15"), "15", true, true},
 		{"deleted, not shown by an older cache", "deletion", nil, "9", true, true},
@@ -202,14 +210,17 @@ func TestObserve_deletionsAndFinalizers(t *testing.T) {
 		{"gone with its finalizer, gone", "", nil, "10", false, false},
 	} {
 		m := Memory{Stripped: map[types.UID]Stripped{"a": {"10", test.without}}}
-		if test.without == "deletion" {
+		switch test.without {
+		case "creation":
+			m = Memory{Created: []Created{{UID: "a", Version: "10"}}}
+		case "deletion":
 			m = Memory{Deleted: map[types.UID]Deleted{"a": {Version: "10"}}}
 		}
 		p := m.Observe(func(types.UID) *corev1.Pod { return test.pod }, test.version)
-		if (len(p.Deleted)+len(p.Stripped) > 0) != test.pending || (len(m.Deleted)+len(m.Stripped) > 0) != test.remembers {
+		if (len(p.Created)+len(p.Deleted)+len(p.Stripped) > 0) != test.pending || m.Idle() == test.remembers {
 			t.Errorf("%s: pending %+v, remembered %+v", test.name, p, m)
 		}
-		if empty := m.Deleted == nil && m.Stripped == nil; empty == test.remembers {
+		if !test.remembers && (m.Deleted != nil || m.Stripped != nil) {
 			t.Errorf("%s: the maps are %v and %v, want nil ones when they are empty", test.name, m.Deleted, m.Stripped)
 		}
 	}

@@ -28,37 +28,6 @@ func TestOlder(t *testing.T) {
 	}
 }
 
-// A clone does not change with the original, nor the original with the clone.
-func TestMemory_clone(t *testing.T) {
-	m := Memory{Created: make([]Created, 1, 10)}
-	m.Created[0].UID = "a"
-	first := m.Clone()
-	m.Created = append(m.Created, Created{UID: "b"})
-	second := first.Clone()
-	second.Created = append(second.Created, Created{UID: "c"})
-	if m.Created[1].UID != "b" || second.Created[1].UID != "c" || len(first.Created) != 1 {
-		t.Errorf("the copies share memory: %v, %v, %v", m.Created, second.Created, first.Created)
-	}
-	second.Created = Without(second.Created, func(c Created) bool { return c.UID == "a" })
-	third := m.Clone()
-	third.ForgetCreation("a")
-	if first.Created[0].UID != "a" || len(second.Created) != 1 || m.Created[0].UID != "a" || len(third.Created) != 1 {
-		t.Errorf("the copies share memory: %v, %v, %v, %v", m.Created, first.Created, second.Created, third.Created)
-	}
-}
-
-// What a clone observes stays its own.
-func TestMemory_cloneObserves(t *testing.T) {
-	m := Memory{Created: []Created{{UID: "a", Version: "10"}}}
-	clone := m.Clone()
-	clone.Observe(func(types.UID) *corev1.Pod {
-		return &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodFailed}}
-	}, "9")
-	if m.Created[0].Stopped || !clone.Created[0].Stopped {
-		t.Errorf("got %v and %v, want that only the clone has observed the end", m.Created, clone.Created)
-	}
-}
-
 // What is not known can be forgotten, and an answer may have only the metadata.
 func TestMemory_unknown(t *testing.T) {
 	var m Memory
