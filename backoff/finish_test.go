@@ -84,6 +84,10 @@ func TestFinishTime(t *testing.T) {
 			p.Status.ContainerStatuses = []corev1.ContainerStatus{finished("a", at(2))}
 			p.Status.InitContainerStatuses = []corev1.ContainerStatus{running("sidecar")}
 		}, at(7)},
+		"first of two sidecars still runs": {func(p *corev1.Pod) {
+			p.Spec.InitContainers[0].RestartPolicy = new(corev1.ContainerRestartPolicyAlways)
+			p.Status.InitContainerStatuses = []corev1.ContainerStatus{running("sidecar"), finished("init", at(9))}
+		}, at(7)},
 
 		// KEP-3850: "LastTransitionTime for the Ready=False condition".
 		"ready": {func(p *corev1.Pod) {

@@ -103,6 +103,7 @@ func TestConvert(t *testing.T) {
 	}{
 		{`{}`, `{}`, `{"backoffLimitTarget":"Job"}`, ""},
 		{`{"backoffLimit":3,"backoffLimitTarget":"Job"}`, `{"backoffLimit":3}`, `{"backoffLimit":3,"backoffLimitTarget":"Job"}`, ""},
+		{`{"backoffLimit":0}`, `{"backoffLimit":0}`, `{"backoffLimit":0,"backoffLimitTarget":"Job"}`, ""},
 		{`{"backoffLimit":3}`, `{"backoffLimit":3}`, `{"backoffLimit":3,"backoffLimitTarget":"Job"}`, ""},
 		{`{"backoffLimit":3,"backoffLimitTarget":"Index"}`, `{"backoffLimitPerIndex":3}`, `{"backoffLimit":3,"backoffLimitTarget":"Index"}`, ""},
 		{`{"backoffLimitTarget":"Index"}`, `{"backoffLimitPerIndex":6}`, `{"backoffLimit":6,"backoffLimitTarget":"Index"}`, ""},
