@@ -78,7 +78,7 @@ func TestRecordDoesNotDependOnTheSyncs(t *testing.T) {
 		var allSucceeded, allFailed, succeeded, failed []time.Time
 		record := backoff.Record{Job: "uid"}
 		for s := range rapid.IntRange(0, 12).Draw(t, "pods") {
-			if rapid.IntRange(0, 3).Draw(t, "succeeds") == 0 {
+			if OneIn(t, 4, "succeeds") {
 				succeeded, allSucceeded = append(succeeded, at(s).Time), append(allSucceeded, at(s).Time)
 			} else {
 				failed, allFailed = append(failed, at(s).Time), append(allFailed, at(s).Time)

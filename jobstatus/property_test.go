@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -206,18 +205,16 @@ func podsHold(t rapid.TB, job *batchv1.Job, pods []*corev1.Pod) {
 // jobHolds checks everything that the package says of a Job.
 func jobHolds(t rapid.TB, job *batchv1.Job, pods []*corev1.Pod, old *batchv1.JobStatus) {
 	t.Helper()
-	wasJob, wasPods, wasOld := job.DeepCopy(), slices.Clone(pods), old.DeepCopy()
-	for i, pod := range pods {
-		wasPods[i] = pod.DeepCopy()
-	}
+	var inputs Inputs
+	inputs.AddView(job, pods)
+	wasOld := old.DeepCopy()
 	outcomeHolds(t, job)
 	indexesHold(t, job)
 	statusesHold(t, old, &job.Status)
 	demandHolds(t, job, jobstatus.DemandOf(job))
 	podsHold(t, job, pods)
-	if diff := cmp.Diff(wasJob, job) + cmp.Diff(wasPods, pods) + cmp.Diff(wasOld, old); diff != "" {
-		t.Errorf("the input changed (-before +after):\n%s", diff)
-	}
+	Same(t, "the inputs", inputs.Changed(), "")
+	Same(t, "the old status", old, wasOld)
 }
 
 // drawStatus draws a status with any of its fields set.
@@ -256,13 +253,13 @@ func drawJob(t *rapid.T) *batchv1.Job {
 	s.Parallelism, s.Completions, s.BackoffLimit = maybe("parallelism"), maybe("completions"), maybe("backoffLimit")
 	s.BackoffLimitPerIndex, s.MaxFailedIndexes = maybe("backoffLimitPerIndex"), maybe("maxFailedIndexes")
 	s.TTLSecondsAfterFinished = maybe("ttl")
-	if rapid.IntRange(0, 4).Draw(t, "deleted") == 0 {
+	if OneIn(t, 5, "deleted") {
 		job.DeletionTimestamp = new(After(0))
 	}
 	if rapid.Bool().Draw(t, "indexed") {
 		indexed(job)
 	}
-	if rapid.IntRange(0, 4).Draw(t, "rule") == 0 {
+	if OneIn(t, 5, "rule") {
 		rules(batchv1.PodFailurePolicyActionIgnore)(job)
 	}
 	if rapid.Bool().Draw(t, "success policy") {
@@ -294,9 +291,11 @@ func TestRandom_job(t *testing.T) {
 		}
 		var pods []*corev1.Pod
 		if rapid.Bool().Draw(t, "pods") {
-			pods = append(demandPods(job, rapid.SliceOfN(rapid.SampledFrom([]string{
-				"Running index=0 failures=2147483647", "Failed index=1", "Succeeded index=0", "Running deleted", "Unknown index=x", "Failed stripped",
-			}), 0, 5).Draw(t, "states")...), nil)
+			for _, uid := range []string{"a", "b", "c", "d", "e"}[:rapid.IntRange(0, 5).Draw(t, "number of pods")] {
+				pods = append(pods, DrawPod(t, uid))
+				ControlledBy(job.UID)(pods[len(pods)-1])
+			}
+			pods = append(pods, nil)
 		}
 		jobHolds(t, job, pods, old)
 	})

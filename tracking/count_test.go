@@ -192,7 +192,7 @@ func countIsStopped(t *rapid.T) {
 		pods = append(pods, Pod(fmt.Sprintf("uid-%d", i), Index(fmt.Sprint(i))))
 	}
 	sync := func(faults bool) {
-		stops := func(where string) bool { return faults && rapid.IntRange(0, 4).Draw(t, where) == 0 }
+		stops := func(where string) bool { return faults && OneIn(t, 5, where) }
 		counted := names.Count(job, pods)
 		if stops("stopped before the first write") {
 			return

@@ -2,12 +2,10 @@ package tracking_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"math"
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -306,23 +304,19 @@ func freesHolds(t rapid.TB, job *batchv1.Job, pod *corev1.Pod) {
 // trackingHolds checks everything that the package says of a Job and pods.
 func trackingHolds(t rapid.TB, job *batchv1.Job, pods []*corev1.Pod, gone uint64) {
 	t.Helper()
-	wasJob, wasPods := job.DeepCopy(), slices.Clone(pods)
-	for i, pod := range pods {
-		wasPods[i] = pod.DeepCopy()
-	}
+	var inputs Inputs
+	inputs.AddView(job, pods)
 	countHolds(t, job, pods, gone)
 	transitionsHold(t, job, pods)
 	for _, pod := range pods {
 		freesHolds(t, job, pod)
 	}
-	if diff := cmp.Diff(wasJob, job) + cmp.Diff(wasPods, pods); diff != "" {
-		t.Errorf("the input changed (-before +after):\n%s", diff)
-	}
+	Same(t, "the inputs", inputs.Changed(), "")
 }
 
 func drawTracked(t *rapid.T) (*batchv1.Job, []*corev1.Pod) {
 	some := func(what string) bool { return rapid.Bool().Draw(t, what) }
-	few := func(what string) bool { return rapid.IntRange(0, 4).Draw(t, what) == 0 }
+	few := func(what string) bool { return OneIn(t, 5, what) }
 	uids := func(what string) []types.UID {
 		return rapid.SliceOfN(rapid.SampledFrom([]types.UID{"a", "b", "c", "d", "gone", ""}), 0, 4).Draw(t, what)
 	}
@@ -356,21 +350,17 @@ func drawTracked(t *rapid.T) (*batchv1.Job, []*corev1.Pod) {
 	if few("annotated") {
 		job.Annotations = map[string]string{batchv1.JobTrackingFinalizer: ""}
 	}
-	if rapid.IntRange(0, 2).Draw(t, "lists") == 0 {
+	if OneIn(t, 3, "lists") {
 		uncounted(uids("succeeded"), uids("failed"))(job)
 	}
 	counters := rapid.SampledFrom([]int32{0, 3, math.MaxInt32})
 	job.Status.Succeeded, job.Status.Failed = counters.Draw(t, "succeeded before"), counters.Draw(t, "failed before")
 	var pods []*corev1.Pod
+	owners := []Edit{func(*corev1.Pod) {}, func(*corev1.Pod) {}, func(*corev1.Pod) {}, Ownerless, ControlledBy("other"), ControlledBy("job-uid")}
 	for _, uid := range []string{"a", "b", "c", "d"}[:rapid.IntRange(0, 4).Draw(t, "pods")] {
-		running := func(*corev1.Pod) {}
-		edits := []Edit{
-			rapid.SampledFrom([]Edit{running, Succeeded, Failed, Exit(2, After(0)), Deleted}).Draw(t, "state"),
-			Index(fmt.Sprint(rapid.IntRange(-1, 4).Draw(t, "index"))), Failures(fmt.Sprint(rapid.IntRange(0, 2).Draw(t, "failures"))),
-			rapid.SampledFrom([]Edit{running, running, Released}).Draw(t, "finalizer"),
-			rapid.SampledFrom([]Edit{running, running, running, Ownerless, ControlledBy("other"), ControlledBy("job-uid")}).Draw(t, "owner"),
-		}
-		pods = append(pods, Pod(uid, edits...))
+		pod := DrawPod(t, uid)
+		rapid.SampledFrom(owners).Draw(t, "owner")(pod)
+		pods = append(pods, pod)
 	}
 	if len(pods) > 0 && few("a pod twice") {
 		pods = append(pods, pods[0].DeepCopy())

@@ -114,7 +114,7 @@ func drawRunning(t *rapid.T) *batchv1.Job {
 	job.Spec = batchv1.JobSpec{Suspend: new(rapid.Bool().Draw(t, "suspend")), Completions: new(rapid.Int32Range(0, 2).Draw(t, "completions"))}
 	for _, c := range ConditionTypes() {
 		switch {
-		case rapid.IntRange(0, 3).Draw(t, "condition") == 0:
+		case OneIn(t, 4, "condition"):
 			job.Status.Conditions = append(job.Status.Conditions, No(c))
 		case c == batchv1.JobSuspended && rapid.Bool().Draw(t, "suspended"):
 			job.Status.Conditions = append(job.Status.Conditions, Yes(c))
