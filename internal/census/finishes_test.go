@@ -2,6 +2,7 @@ package census_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -108,5 +109,16 @@ func TestRebuilt(t *testing.T) {
 			want.LastFailure = After(test.last).Time
 		}
 		Same(t, test.name, take(classifierOf(t, job), test.pods...).Rebuilt("job"), want)
+	}
+}
+
+// Of several successes the last one counts, in whatever order the pods are given.
+func TestBackoffChangeOf_severalSuccesses(t *testing.T) {
+	pods := []*corev1.Pod{Pod("a", Exit(0, After(1))), Pod("b", Exit(ExitPlain, After(2))), Pod("c", Exit(0, After(3)))}
+	c := take(classifierOf(t, Job()), pods...)
+	for range 2 {
+		r := c.BackoffChangeOf(pods).With(backoff.Record{Failures: 4, LastFailure: Noon()})
+		Same(t, "the record", r, backoff.Record{})
+		slices.Reverse(pods)
 	}
 }

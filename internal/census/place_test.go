@@ -54,6 +54,35 @@ func TestPut_newVersion(t *testing.T) {
 	}
 }
 
+// When a failed pod goes, the failed pod that is left of its index takes its place, and none of another index.
+func TestRemove_oneOfTwoFailures(t *testing.T) {
+	pods := []*corev1.Pod{
+		Pod("a", Failed, Index("0"), Failures("0")), Pod("b", Failed, Index("0"), Failures("1")),
+		Pod("c", Failed, Index("3"), Failures("0")),
+	}
+	classifier := tracking.Classifier{Indexed: true, Completions: 5, Limit: perIndex(3)}
+	for _, first := range pods {
+		for _, second := range pods {
+			c := take(classifier, pods...)
+			c.Remove(first.UID)
+			c.Remove(second.UID)
+			for _, index := range []int32{0, 3} {
+				var want *corev1.Pod // the last that is left
+				for _, pod := range pods {
+					if pod != first && pod != second && names.IndexOf(pod) == index {
+						want = pod
+					}
+				}
+				var got *corev1.Pod
+				if r := c.Predecessor(index); r != nil {
+					got = r.Pod
+				}
+				Same(t, fmt.Sprintf("the predecessor of index %d without %s and %s", index, first.UID, second.UID), got, want)
+			}
+		}
+	}
+}
+
 // A pod that was created under the name of another one replaces it.
 func TestPutNamed_anotherPod(t *testing.T) {
 	for _, others := range []int{0, 10} { // without and with maps
