@@ -37,7 +37,7 @@ func TestMemory_clone(t *testing.T) {
 	first := m.Clone()
 	m.Created = append(m.Created, Created{UID: "b"})
 	second := first.Clone()
-	second.Created = append(second.Created, Created{UID: "c"})
+	second.Created = append(second.Created, Created{UID: "c", Version: "11"})
 	second.Observe(func(types.UID) *corev1.Pod {
 		return &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodFailed}}
 	}, "9")
@@ -45,7 +45,7 @@ func TestMemory_clone(t *testing.T) {
 	third.ForgetCreation("a")
 	podtest.Same(t, "created", [][]Created{m.Created, first.Created, second.Created, third.Created}, [][]Created{
 		{{UID: "a", Version: "10"}, {UID: "b"}}, {{UID: "a", Version: "10"}},
-		{{UID: "a", Version: "10", Stopped: true}, {UID: "c", Stopped: true}}, {{UID: "b"}},
+		{{UID: "a", Version: "10", Stopped: true}, {UID: "c", Version: "11", Stopped: true}}, {{UID: "b"}},
 	})
 }
 
