@@ -38,7 +38,8 @@ func DrawIndexes(t *rapid.T, label string) (map[int]bool, indexset.Set) {
 // numbers.
 func DrawPod(t *rapid.T, uid string) *corev1.Pod {
 	pod := Pod(uid, Phase(rapid.SampledFrom([]corev1.PodPhase{
-		corev1.PodPending, corev1.PodRunning, corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed, corev1.PodFailed, corev1.PodUnknown, "",
+		corev1.PodPending, corev1.PodRunning, corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed,
+		corev1.PodFailed, corev1.PodUnknown, "",
 	}).Draw(t, "phase")))
 	if OneIn(t, 3, "deleted") {
 		Deleted(pod)
@@ -54,7 +55,8 @@ func DrawPod(t *rapid.T, uid string) *corev1.Pod {
 				ExitCode:   rapid.Int32Range(0, ExitFailJob).Draw(t, "exit code"),
 				FinishedAt: After(rapid.IntRange(-3, 3).Draw(t, "finished")),
 			}
-			st.State.Terminated.FinishedAt.Time = st.State.Terminated.FinishedAt.Add(time.Duration(rapid.IntRange(0, 1).Draw(t, "nanos")))
+			st.State.Terminated.FinishedAt.Time = st.State.Terminated.FinishedAt.Add(time.Duration(rapid.IntRange(0,
+				1).Draw(t, "nanos")))
 		}
 		pod.Status.ContainerStatuses = []corev1.ContainerStatus{st}
 	}
@@ -62,8 +64,9 @@ func DrawPod(t *rapid.T, uid string) *corev1.Pod {
 		pod.Status.Conditions = append(pod.Status.Conditions,
 			corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue},
 			corev1.PodCondition{
-				Type:               corev1.PodReady,
-				Status:             rapid.SampledFrom([]corev1.ConditionStatus{corev1.ConditionTrue, corev1.ConditionFalse, corev1.ConditionUnknown}).Draw(t, "ready"),
+				Type: corev1.PodReady,
+				Status: rapid.SampledFrom([]corev1.ConditionStatus{corev1.ConditionTrue, corev1.ConditionFalse,
+					corev1.ConditionUnknown}).Draw(t, "ready"),
 				LastTransitionTime: After(rapid.IntRange(-3, 3).Draw(t, "transition")),
 			})
 	}
@@ -71,7 +74,8 @@ func DrawPod(t *rapid.T, uid string) *corev1.Pod {
 		key    string
 		values []string
 	}{
-		{batchv1.JobCompletionIndexAnnotation, []string{"0", "0", "1", "1", "2", "3", "4", "7", "+1", "02", "-1", "x", "2147483646", "2147483647", "99999999999"}},
+		{batchv1.JobCompletionIndexAnnotation, []string{"0", "0", "1", "1", "2", "3", "4", "7", "+1", "02", "-1",
+			"x", "2147483646", "2147483647", "99999999999"}},
 		{batchv1.JobIndexFailureCountAnnotation, []string{"0", "1", "2", "3", "2147483647", "2147483648", "-1", "x"}},
 		{batchv1.JobIndexIgnoredFailureCountAnnotation, []string{"0", "1", "2147483647", "x"}},
 	} {
