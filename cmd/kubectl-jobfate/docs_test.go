@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
+
+	"github.com/jobfate/jobfate/cmd/internal/console"
 )
 
 var update = flag.Bool("update", false, "rewrite the examples in the docs")
@@ -43,27 +45,18 @@ func TestDocs(t *testing.T) {
 // play runs the commands of a block and returns the block with their output.
 func (s *stage) play(block string) string {
 	s.Helper()
-	var b strings.Builder
-	last := 0
-	for line := range strings.Lines(block) {
-		command, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "$ ")
-		if !ok {
-			continue
+	text, err := console.Player{Run: func(words []string, _ string) (status int, stdout, stderr string, err error) {
+		if len(words) < 2 || words[0] != "kubectl" || words[1] != "jobfate" {
+			err = fmt.Errorf("%q is not a command that this test can run", words)
+			return status, stdout, stderr, err
 		}
-		b.WriteString(line)
-		if command == "echo $?" {
-			fmt.Fprintln(&b, last)
-			continue
-		}
-		args, ok := strings.CutPrefix(command, "kubectl jobfate")
-		if !ok {
-			s.Fatalf("%q is not a command that this test can run", command)
-		}
-		status, stdout, stderr := s.run(strings.Fields(args)...)
-		last = status
-		b.WriteString(stdout + stderr)
+		status, stdout, stderr = s.run(words[2:]...)
+		return status, stdout, stderr, nil
+	}}.Play(block)
+	if err != nil {
+		s.Fatal(err)
 	}
-	return b.String()
+	return text
 }
 
 // TestDocs_flags checks that the docs mention the plugin's own flags. Another test checks

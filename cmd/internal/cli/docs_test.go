@@ -1,9 +1,6 @@
 package cli
 
 import (
-	"bytes"
-	"fmt"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -22,7 +19,7 @@ func TestDocs(t *testing.T) {
 			t.Fatalf("%s: a block has no end:\n%s", path, part)
 		}
 		if !strings.HasPrefix(block, "$ kubectl jobfate") { // a test of the plugin runs those
-			block = play(t, block)
+			block = play(t, block, false)
 		}
 		parts[i+1] = block + "```\n" + rest
 	}
@@ -42,51 +39,3 @@ func TestDocs(t *testing.T) {
 
 // flagLine matches the line of a flag in the usage of a command.
 var flagLine = regexp.MustCompile(`(?m)^  -(\S+)`)
-
-// play runs the commands of a block and returns it with what they print.
-func play(t *testing.T, block string) string {
-	t.Helper()
-	var b strings.Builder
-	status := 0
-	for _, line := range strings.Split(block, "\n") {
-		command, ok := strings.CutPrefix(line, "$ ")
-		if !ok {
-			continue
-		}
-		fmt.Fprintln(&b, line)
-		if command == "echo $?" {
-			fmt.Fprintln(&b, status)
-			continue
-		}
-		words := split(t, command)
-		if words[0] != "jobfate" {
-			t.Fatalf("%q is not a command that this test can run", command)
-		}
-		var out bytes.Buffer
-		env := testEnvironment()
-		env.Stdin, env.Stdout, env.Stderr = strings.NewReader(""), &out, &out
-		status = Run(words[1:], env)
-		b.WriteString(out.String())
-	}
-	return b.String()
-}
-
-// split splits a command line like a shell, as far as the examples need it.
-func split(t *testing.T, line string) (words []string) {
-	t.Helper()
-	for _, word := range regexp.MustCompile(`'[^']*'|"[^"]*"|\S+`).FindAllString(line, -1) {
-		if quoted := strings.Trim(word, `'"`); quoted != word {
-			words = append(words, quoted)
-			continue
-		}
-		files, err := filepath.Glob(word)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(files) == 0 {
-			files = []string{word}
-		}
-		words = append(words, files...)
-	}
-	return words
-}

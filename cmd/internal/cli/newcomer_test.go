@@ -9,39 +9,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 )
 
-// TestPartOfTheInputIsUnreadable explains and validates what can be read. The exit status is that of
-// unreadable input, and the first line says that the answer may be wrong.
-func TestPartOfTheInputIsUnreadable(t *testing.T) {
-	whole, other := edit(t, "indexes-backing-off"), edit(t, "finished")
-	const first = "Incomplete: 1 part of the input cannot be read, so this answer may be wrong.\n"
-	good, broken := tempFile(t, "good.yaml", whole), tempFile(t, "broken.yaml", "kind: [\n")
-	checkRuns(t, "", []run{
-		{"a List of pods that is cut within a pod", whole[:strings.LastIndex(whole, "kind: List")], []string{"explain"}, exitInput, first + "CreatingPods: ", "standard input: document 2 has no kind"},
-		{"one that is cut within a line", whole[:strings.LastIndex(whole, "data:")], []string{"explain"}, exitInput, first + "CreatingPods: ", "standard input: document 2: line 305: could not find expected ':'"},
-		{"a document among others", whole + "---\na: b: c\n---\n" + other, []string{"explain"}, exitInput, first + "NAME ", "document 3: line "},
-		{"the message of a failed kubectl", whole + "---\nNo resources found in default namespace.\n", []string{"explain", "--exit-status"}, exitInput, first + "BackingOff: ",
-			`document 3 is a message of kubectl, "No resources found in default namespace."; want the output of kubectl get -o yaml`},
-		{"as JSON", whole + "---\na: b: c\n", []string{"explain", "-o", "json"}, exitInput, `"unreadable": [` + "\n" + `    "standard input: document 3: line `, "document 3: line "},
-		{"a file", "", []string{"explain", good, broken}, exitInput, first + "BackingOff: ", "broken.yaml: document 1: "},
-		{"a file that does not exist", "", []string{"explain", "nowhere.yaml", good}, exitInput, first + "BackingOff: ", "jobfate explain: nowhere.yaml: no such file or directory\n"},
-		{"manifests", "", []string{"validate", broken, simulated("job"), "nowhere.yaml"}, exitInput, "job.yaml:1: Job retry accepted", "broken.yaml: document 1: "},
-		{"a manifest that is rejected", "", []string{"validate", manifest("wrong.yaml"), broken}, exitInput, "Job index rejected, 11 errors", "broken.yaml: document 1: "},
-		{"manifests, as JSON", "", []string{"validate", "-o", "json", broken, simulated("job")}, exitInput, "broken.yaml: document 1: ", "broken.yaml: document 1: "},
-		{"a Job that is not there", "", []string{"explain", "--job", "x", good, broken}, exitInput, "", "broken.yaml: document 1: "},
-		{"a simulation needs everything", "", []string{"simulate", good, broken}, exitInput, "", "broken.yaml: document 1: "},
-	})
-}
-
-// TestOtherGroups explains a Job beside a Job of Volcano.
-func TestOtherGroups(t *testing.T) {
-	const volcano = "---\napiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: v, namespace: default, uid: v}\nspec: {tasks: []}\n"
-	checkRun(t, edit(t, "backing-off")+volcano, []string{"explain", "--now", "2023-08-21T10:00:40Z"}, exitOK,
-		"BackingOff: backing off until 10:00:51Z after 2 failures, 20s after pod crawl-qj6tb failed: ", "")
-	checkRun(t, edit(t, "backing-off")+volcano, []string{"explain"}, exitOK, "Notes:\n  OtherKinds: objects of other kinds were skipped: Job.batch.volcano.sh\n", "")
-	checkRun(t, readFile(t, simulated("job"))+volcano, []string{"validate"}, exitOK, "objects of other kinds, which were not checked: Job.batch.volcano.sh\n", "")
-	checkRun(t, readFile(t, simulated("job"))+volcano, []string{"simulate"}, exitOK, "Complete after ", "")
-}
-
 // TestManyPods checks that the text stays short with many pods, and that the JSON is complete.
 func TestManyPods(t *testing.T) {
 	const n = 3000

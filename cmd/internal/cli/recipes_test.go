@@ -34,7 +34,7 @@ func TestRecipes(t *testing.T) {
 				delete(unused, name)
 			}
 		}
-		return "```console\n" + play(t, m[3]) + "```\n"
+		return "```console\n" + play(t, m[3], false) + "```\n"
 	})
 	if len(unused) > 0 || files < 10 {
 		t.Errorf("%d files, of which no command uses %v; want at least 10, all used", files, unused)

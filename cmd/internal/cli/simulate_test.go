@@ -30,54 +30,6 @@ func TestSimulateGolden(t *testing.T) {
 	}
 }
 
-func TestSimulateMessages(t *testing.T) {
-	job := simulated("job")
-	checkRuns(t, "simulate", []run{
-		{reason: "two Jobs", args: []string{job, job}, status: exitInput, stderr: "is a second Job; the first is"},
-		{reason: "too many runs", args: []string{"--runs", "1000000", job}, status: exitUsage, stderr: "want 1 to 100000"},
-		{reason: "runs cannot be drawn", args: []string{"--runs", "3", "-o", "svg", job}, status: exitUsage, stderr: "-o svg draws one run"},
-		{reason: "the standard input for both", args: []string{"-", "--against", "-"}, status: exitUsage, stderr: "standard input (-) is given twice"},
-		{reason: "another Job that is invalid", args: []string{job, "--against", "-"}, stdin: readFile(t, job) + "  backoffLimit: -1\n", status: exitInput,
-			stderr: "standard input:22: spec.backoffLimit"},
-		{reason: "a rule whose name is not valid", args: []string{"-"}, stdin: strings.Replace(readFile(t, job), "    - ", "    - name: a-b\n      ", 1), status: exitInput,
-			stderr: ": spec.podFailurePolicy.rules[0].name: Invalid value"},
-		{reason: "the same Job", args: []string{job, "--against", job}, stdout: "No index differs."},
-		{reason: "one that has no indexes", args: []string{job, "--against", simulated("whole-job")}, stdout: "pod time  1m                           30s\n"},
-		{reason: "one that has fewer indexes", args: []string{job, "--against", "-"}, stdin: strings.Replace(readFile(t, job), "completions: 6", "completions: 4", 1),
-			stdout: "4      succeeded at 23s, 1 pod  no such index\n"},
-		{reason: "many differences", args: []string{"--against", simulated("other-job"), "-"}, stdin: strings.Replace(readFile(t, job), "completions: 6", "completions: 60", 1),
-			stdout: "and 34 more (--full shows them)\n"},
-		{reason: "a Job with an unknown field", args: []string{"-"}, stdin: strings.Replace(readFile(t, job), "completions: 6", "completion: 6", 1), status: exitInput,
-			stderr: "standard input:6: unknown field \"spec.completion\"\n"},
-		{reason: "a scenario with an unknown field", args: []string{job, "--scenario", "-"}, stdin: "pods:\n- exits: [1]\n- exits: [0]\n  exit: 3\n", status: exitInput,
-			stderr: "standard input:4: pods[1].exit: unknown field \"exit\"\n"},
-		{reason: "a scenario with a wrong type", args: []string{job, "--scenario", "-"}, stdin: "pods:\n- exits: [1]\n- exits:\n  - 0\n  - a\n", status: exitInput,
-			stderr: "standard input:5: pods[1].exits[1]: want a whole number of at most 32 bits; got string\n"},
-		{reason: "a scenario with an invalid duration", args: []string{job, "--scenario", "-"}, stdin: "# a\npods:\n- durations:\n  - 3x\n", status: exitInput,
-			stderr: "standard input:4: pods[0].durations[0]: time: unknown unit \"x\" in duration \"3x\"\n"},
-		{reason: "a scenario that makes no sense", args: []string{job, "--scenario", "-"}, stdin: "pods:\n- exits: [1]\n- exits: [0]\n  chance: 2\n", status: exitInput,
-			stderr: "standard input:4: pods[1].chance: 2 is not between 0 and 1\n"},
-		{reason: "two scenarios", args: []string{job, "--scenario", "-"}, stdin: "seed: 1\n---\nseed: 2\n", status: exitInput,
-			stderr: "standard input:3: a second document; want a scenario\n"},
-		{reason: "a scenario that is cut short", args: []string{job, "--scenario", "-"}, stdin: "seed: 1\npods: [{exits: [1\n", status: exitInput, stderr: "standard input: document 1: line 2: "},
-		{reason: "an invalid seed", args: []string{"--seed", "-1", job}, status: exitUsage, stderr: `invalid value "-1" for flag -seed: want a number from 0`},
-		{reason: "an invalid limit", args: []string{"--limit", "-5s", job}, status: exitUsage, stderr: `invalid value "-5s" for flag -limit: want more than 0`},
-		{reason: "from standard input", stdin: readFile(t, job), stdout: "Complete after"},
-		{reason: "a Job that the API server rejects", stdin: readFile(t, job) + "  backoffLimit: -1\n", status: exitInput,
-			stderr: "standard input:22: spec.backoffLimit"},
-		{reason: "the same with runs", stdin: readFile(t, job) + "  backoffLimit: -1\n", args: []string{"--runs", "2"}, status: exitInput,
-			stderr: "standard input:22: spec.backoffLimit"},
-		{reason: "an event that the API server rejects", args: []string{job, "--scenario", "-"}, stdin: "events: [{completions: 9}]\n", status: exitInput,
-			stderr: "standard input:1: events[0]: spec.completions"},
-		{reason: "out of time", args: []string{job, "--scenario", "-"}, stdin: "limit: 5s\n", stdout: "Out of time after 5s"},
-		{reason: "no pod at all", args: []string{job, "--scenario", "-"}, stdin: "events: [{parallelism: 0}, {at: 1s, suspend: true}]\n", stdout: "Stalled after"},
-		{reason: "restarted in place", args: []string{"--scenario", "-", simulated("whole-job"), "--set", "spec.template.spec.restartPolicy=OnFailure"}, stdin: "pods: [{exits: [1, 0]}]\n", stdout: " restarts in place after exit code 1\n"},
-		{reason: "restarted by a rule", args: []string{"--limit", "1h"}, stdin: strings.Replace(jobWith(""), "image: b", "image: b, restartPolicy: Never, restartPolicyRules: [{action: Restart, exitCodes: {operator: NotIn, values: [1]}}]", 1),
-			stdout: " restarts in place after exit code 0, by restartPolicyRules[0] of container main\n"},
-		{reason: "runs that do not end", args: []string{job, "--runs", "2", "--scenario", "-"}, stdin: "limit: 5s\n", stdout: "2 out of time"},
-	})
-}
-
 // TestPictures draws the golden runs, and a Job with many indexes.
 func TestPictures(t *testing.T) {
 	wide := strings.NewReplacer("completions: 6", "completions: 200", "parallelism: 3", "parallelism: 40").Replace(readFile(t, simulated("job")))
