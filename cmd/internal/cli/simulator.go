@@ -281,14 +281,15 @@ func (p part) immutable() (fields []string) {
 
 // read reads the Jobs and the scenario.
 func (s *Simulate) read(env Environment, files []string, read startReader) error {
-	names := slices.Clone(files)
+	files = withFolders(files)
+	var against, scenario []string
 	if s.against != "" {
-		names = append(names, s.against)
+		against = withFolders([]string{s.against})
 	}
 	if s.scenarioFile != "" {
-		names = append(names, s.scenarioFile)
+		scenario = []string{s.scenarioFile}
 	}
-	return withFiles(env, names, func(sources []kubefile.Source) error {
+	return withFiles(env, slices.Concat(files, against, scenario), func(sources []kubefile.Source) error {
 		in, err := read(sources[:len(files)]...)
 		if err != nil {
 			return err
@@ -300,13 +301,13 @@ func (s *Simulate) read(env Environment, files []string, read startReader) error
 		sources = sources[len(files):]
 		second := first
 		if s.against != "" {
-			if in, err = kubefile.ReadStart(sources[0]); err != nil {
+			if in, err = kubefile.ReadStart(sources[:len(against)]...); err != nil {
 				return err
 			}
 			if second, err = s.start(in); err != nil {
 				return err
 			}
-			sources = sources[1:]
+			sources = sources[len(against):]
 			if first.live != nil || second.live != nil {
 				return errors.New("--against compares two Jobs from their creation, but one of them has a " +
 					"status; add --from-creation to ignore it")

@@ -92,18 +92,19 @@ func validateFiles(env Environment, args []string) error {
 	if err != nil {
 		return err
 	}
+	var olds []string
 	if old != "" {
-		files = append([]string{old}, files...)
+		olds = withFolders([]string{old})
 	}
 	var before *kubefile.Manifest
 	var in *kubefile.Input
-	err = withFiles(env, files, func(sources []kubefile.Source) (err error) {
+	err = withFiles(env, slices.Concat(olds, files), func(sources []kubefile.Source) (err error) {
 		if old != "" {
-			start, err := kubefile.ReadStart(sources[0])
+			start, err := kubefile.ReadStart(sources[:len(olds)]...)
 			if err != nil {
 				return err
 			}
-			before, sources = start.Jobs[0], sources[1:]
+			before, sources = start.Jobs[0], sources[len(olds):]
 		}
 		in, err = kubefile.ReadManifests(sources...)
 		return err
