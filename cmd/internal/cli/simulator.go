@@ -409,7 +409,7 @@ func isZero(s *batchv1.JobStatus) bool { return string(encode(s)) == "{}" }
 
 func (s *Simulate) readScenario(source kubefile.Source) (err error) {
 	s.scenarioAt, err = kubefile.ReadDocument(source, "a scenario", func(text []byte) (err error) {
-		s.scenario, err = simulation.DecodeScenario(text)
+		s.scenario, err = simulation.ReadScenario(text)
 		return err
 	})
 	if err != nil {

@@ -12,17 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// ReadScenario reads a scenario from YAML or JSON. Unknown fields are errors.
+// ReadScenario reads a scenario from YAML or JSON. Unknown fields are errors. [Scenario.Check] checks the values.
 func ReadScenario(text []byte) (Scenario, error) {
-	s, err := DecodeScenario(text)
-	if err != nil {
-		return Scenario{}, err
-	}
-	return s, s.Check()
-}
-
-// DecodeScenario is ReadScenario without Check.
-func DecodeScenario(text []byte) (Scenario, error) {
 	var s Scenario
 	if err := yaml.UnmarshalStrict(text, &s); err != nil {
 		return Scenario{}, inWords(err)

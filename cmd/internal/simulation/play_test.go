@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -8,7 +9,7 @@ import (
 	"time"
 
 	"github.com/cockroachdb/datadriven"
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -113,6 +114,7 @@ func eventsOf(r *Result) string {
 //	play     syncs at once after each change, so that the times are easy to follow
 //	events   does the same, and prints what happens to nodes and pods
 //	batches  keeps the batch period, and prints the number of syncs
+//	assumed  continues an existing Job; instead of the scenario it has changes of its pods
 func TestScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, file string) {
 		datadriven.RunTest(t, file, func(t *testing.T, d *datadriven.TestData) string {
@@ -120,6 +122,9 @@ func TestScripts(t *testing.T) {
 			job := indexed(1, 1)
 			if err := yaml.UnmarshalStrict([]byte(spec), &job.Spec); err != nil {
 				t.Fatalf("%s: %v", d.Pos, err)
+			}
+			if d.Cmd == "assumed" {
+				return assumed(t, d, job, scenario)
 			}
 			if d.Cmd != "batches" {
 				scenario = "batchPeriod: 0s\n" + scenario
@@ -133,11 +138,11 @@ func TestScripts(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", d.Pos, err)
 			}
-			if diff := cmp.Diff(before, job); diff != "" {
+			if diff := gocmp.Diff(before, job); diff != "" {
 				t.Errorf("%s: the Job was changed:\n%s", d.Pos, diff)
 			}
 			again, err := Play(job, s, Settings{})
-			if diff := cmp.Diff(got, again); err != nil || diff != "" {
+			if diff := gocmp.Diff(got, again); err != nil || diff != "" {
 				t.Errorf("%s: the second time: got %v and\n%s\nwant the same", d.Pos, err, diff)
 			}
 			if (got.End == Stalled) != (got.WaitsFor != "") {
@@ -172,7 +177,7 @@ Complete CompletionsReached at 24s: 2 pods, 20s`},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			got := played(t, indexed(2, 1), Scenario{}, Settings{Continue: tc.proceed})
-			if diff := cmp.Diff(tc.want, drawn(got)); diff != "" {
+			if diff := gocmp.Diff(tc.want, drawn(got)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
@@ -188,7 +193,7 @@ func TestSameRandomValues(t *testing.T) {
 		}
 		return out
 	}
-	if diff := cmp.Diff(at(1), at(5)); diff != "" {
+	if diff := gocmp.Diff(at(1), at(5)); diff != "" {
 		t.Errorf("how long pods run, one at a time and all at once (-one +all):\n%s", diff)
 	}
 }
@@ -220,7 +225,8 @@ func TestReadScenario(t *testing.T) {
 		"pods: [{evict: 1}]":           "want true or false; got number",
 		"seed: -1":                     "want a whole number from 0; got number -1",
 	} {
-		if _, err := ReadScenario([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+		s, err := ReadScenario([]byte(text))
+		if err = cmp.Or(err, s.Check()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want an error with %q", text, err, want)
 		} else if goName.MatchString(err.Error()) {
 			t.Errorf("%s: got %v, which names a Go type", text, err)
