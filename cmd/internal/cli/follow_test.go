@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -110,10 +111,15 @@ func TestFollowReplaces(t *testing.T) {
 	if len(writes.all) != 3 {
 		t.Fatalf("got %d writes, want 3", len(writes.all))
 	}
+	lines := 0 // of the last write
 	for i, write := range writes.all {
 		up, rest, _ := strings.Cut(strings.TrimPrefix(write, hold), "CreatingPods")
-		if want := []string{"", "\r\x1b[5A", "\r\x1b[5A"}[i]; up != want || !strings.HasSuffix(rest, restBelow+release) || strings.Count(write, restBelow) != 1 {
+		want := map[bool]string{true: fmt.Sprintf("\r\x1b[%dA", lines)}[i > 0]
+		if up != want || !strings.HasSuffix(rest, restOfLine+"\n"+restBelow+release) || strings.Count(write, restBelow) != 1 {
 			t.Errorf("write %d: got %q", i, write)
+		}
+		if lines = strings.Count(write, "\n"); strings.Count(write, restOfLine+"\n") != lines || i < 2 && lines != 5 {
+			t.Errorf("write %d has %d lines, or does not clear the rest of each: %q", i, lines, write)
 		}
 		if cut := strings.Contains(write, " more lines"); cut != (i < 2) {
 			t.Errorf("write %d: cut: %t", i, cut)

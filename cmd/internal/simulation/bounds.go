@@ -33,13 +33,12 @@ func (b Bounds) orDefault() Bounds {
 
 // BoundError is the error of a simulation that exceeds one of its Bounds.
 type BoundError struct {
-	// Field is the field of Bounds, and Most its value.
+	// Field is the field of Bounds.
 	Field string
-	Most  int
 	text  string
 }
 
-// Error names the field and the bound.
+// Error says which bound it is, and its value.
 func (e *BoundError) Error() string { return e.text }
 
 // checkPods returns an error if the Job needs too many pods at once.
@@ -57,7 +56,7 @@ func (b Bounds) checkPods(spec *batchv1.JobSpec, succeeded int32) error {
 	if most < b.AtOnce {
 		text += fmt.Sprintf(" of %d containers each", containers)
 	}
-	return &BoundError{"AtOnce", b.AtOnce, text}
+	return &BoundError{"AtOnce", text}
 }
 
 // checkEvents returns an error if a scenario has too many events.
@@ -65,17 +64,17 @@ func (b Bounds) checkEvents(n int) error {
 	if n <= b.Events {
 		return nil
 	}
-	return &BoundError{"Events", b.Events, fmt.Sprintf("events: there are %d; want at most %d", n, b.Events)}
+	return &BoundError{"Events", fmt.Sprintf("events: there are %d; want at most %d", n, b.Events)}
 }
 
 // checkCost returns an error once the simulation has cost too much.
 func (b Bounds) checkCost(now Time, pods, steps int) error {
 	switch {
 	case pods > b.Pods:
-		return &BoundError{"Pods", b.Pods,
+		return &BoundError{"Pods",
 			fmt.Sprintf("gave up at %s of virtual time: there were more than %d pods in all", now, b.Pods)}
 	case steps > b.Steps:
-		return &BoundError{"Steps", b.Steps,
+		return &BoundError{"Steps",
 			fmt.Sprintf("gave up at %s of virtual time: the simulation took more than %d steps", now, b.Steps)}
 	}
 	return nil
