@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -30,22 +31,45 @@ func TestDocs(t *testing.T) {
 	if !found || !ended || strings.Contains(after, begin) {
 		t.Fatalf("%s does not have exactly one block of examples of the plugin", page)
 	}
-	got := before + "```console\n" + s.play("$ kubectl jobfate"+block) + end + after
-	if *update {
-		if err := os.WriteFile(page, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+	s.compare(page, text, before+"```console\n"+s.play("$ kubectl jobfate"+block, false)+end+after)
+}
+
+// transcript plays a transcript of testdata in a folder with the samples.
+func (s *stage) transcript(name string) {
+	s.Helper()
+	files, err := filepath.Abs("testdata")
+	if err != nil {
+		s.Fatal(err)
+	}
+	file := filepath.Join(files, name)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.Chdir(s.TempDir())
+	if err := os.Symlink(filepath.Join(files, "../..", "testdata/samples"), "samples"); err != nil {
+		s.Fatal(err)
+	}
+	s.compare(file, text, s.play(string(text), true))
+}
+
+func (s *stage) compare(file string, text []byte, got string) {
+	s.Helper()
+	if diff := cmp.Diff(string(text), got); diff != "" && !*update {
+		s.Errorf("%s (-want +got; go -C cmd/kubectl-jobfate test -update accepts the new output):\n%s", file, diff)
+	}
+	if !*update {
 		return
 	}
-	if diff := cmp.Diff(string(text), got); diff != "" {
-		t.Errorf("%s (-want +got; go -C cmd/kubectl-jobfate test -update accepts the new output):\n%s", page, diff)
+	if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+		s.Fatal(err)
 	}
 }
 
 // play runs the commands of a block and returns the block with their output.
-func (s *stage) play(block string) string {
+func (s *stage) play(block string, statuses bool) string {
 	s.Helper()
-	text, err := console.Player{Run: func(words []string, _ string) (status int, stdout, stderr string, err error) {
+	text, err := console.Player{Statuses: statuses, Run: func(words []string, _ string) (status int, stdout, stderr string, err error) {
 		if len(words) < 2 || words[0] != "kubectl" || words[1] != "jobfate" {
 			err = fmt.Errorf("%q is not a command that this test can run", words)
 			return status, stdout, stderr, err

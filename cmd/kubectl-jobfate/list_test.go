@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -36,61 +35,11 @@ func jobsOf(text string) (names []string) {
 	return names
 }
 
-func TestListOrder(t *testing.T) {
-	s := loadAll(t)
-	status, text, stderr := s.run("--exit-status")
-	want := []string{"resize", "import", "train", "nightly", "crawl"}
-	if got := jobsOf(text); status != 6 || stderr != "" || !slices.Equal(got, want) {
-		t.Errorf("got status %d, %s%s\nwant %q", status, text, stderr, want)
-	}
-	if last := "\n2 other Jobs need no attention (--all lists them).\n"; !strings.HasSuffix(text, last) {
-		t.Errorf("got %q, want it to end with %q", text, last)
-	}
-	_, all, _ := s.run("--all")
-	if got := jobsOf(all); len(got) != len(goldens) || !slices.Equal(got[:len(want)], want) {
-		t.Errorf("--all: got %q, want all, the others last", got)
-	}
-	_, text, _ = s.run("-o", "json")
-	var list struct {
-		Jobs []struct {
-			Job    struct{ Name string }
-			Pods   int
-			Reason struct{ Code string }
-		}
-		Others int
-	}
-	if err := json.Unmarshal([]byte(text), &list); err != nil || len(list.Jobs) != len(want) || list.Others != 2 || list.Jobs[0].Job.Name != "resize" || list.Jobs[0].Pods != 4 {
-		t.Errorf("-o json: got %+v and %v, want %d Jobs and 2 others, first resize with 4 pods", list, err, len(want))
-	}
-}
-
 func TestSelection(t *testing.T) {
 	s := loadAll(t)
 	s.suspended("elsewhere", "crawl", map[string]string{"team": "a"})
 	s.suspended("default", "other", map[string]string{"team": "a"})
-	for _, tc := range []struct {
-		reason string
-		args   []string
-		want   []string
-	}{
-		{"a namespace", []string{"-n", "elsewhere"}, []string{"crawl"}},
-		{"the namespace of the context", []string{"--context", "there"}, []string{"crawl"}},
-		{"a namespace without Jobs", []string{"-n", "empty"}, nil},
-		{"a label", []string{"-l", "team=a"}, []string{"other"}},
-		{"a label, in all namespaces", []string{"-A", "-l", "team in (a, b)"}, []string{"default/other", "elsewhere/crawl"}},
-		{"a label that no Job has", []string{"-l", "team=b"}, nil},
-		{"all namespaces", []string{"-A"}, []string{"default/resize", "default/import", "default/train", "default/nightly", "default/other", "elsewhere/crawl", "default/crawl"}},
-	} {
-		status, text, stderr := s.run(tc.args...)
-		if got := jobsOf(text); status != 0 || stderr != "" || !slices.Equal(got, tc.want) || tc.want == nil && text != "No Job was found.\n" {
-			t.Errorf("%s: got status %d, %s%s\nwant %q", tc.reason, status, text, stderr, tc.want)
-		}
-	}
-	s.want(0, []string{"crawl", "-n", "elsewhere"}, "Suspended: ", "Job elsewhere/crawl, 0 pods")
-	s.want(0, []string{"job/crawl"}, "BackingOff: ", "Job default/crawl, 3 pods")
-	s.want(0, []string{"jobs.batch/crawl", "--context=there"}, "Job elsewhere/crawl")
-	s.want(1, []string{"report", "-n", "elsewhere"}, `!kubectl jobfate: jobs.batch "report" not found`+"\n")
-	s.want(1, []string{"report", "--context", "nowhere"}, `!context "nowhere" does not exist`)
+	s.transcript("selection.txt")
 }
 
 // suspended creates a suspended Job, which needs no pods.
