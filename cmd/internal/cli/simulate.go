@@ -87,7 +87,7 @@ func simulateFiles(env Environment, args []string) error {
 	if err != nil {
 		return err
 	}
-	return s.PlayFiles(env, files)
+	return s.Play(env, nil, files...)
 }
 
 // Flags adds the flags. more are formats in addition to text, JSON and YAML.

@@ -60,22 +60,12 @@ func NewSimulate(env Environment) *Simulate {
 // Assumes reports whether the simulation of an existing Job depends on its Events and Nodes.
 func (s *Simulate) Assumes() bool { return s.scenarioFile == "" && !s.fromCreation }
 
-// PlayFiles simulates the Job in the files.
-func (s *Simulate) PlayFiles(env Environment, files []string) error {
-	return s.play(env, files, kubefile.ReadStart)
-}
-
-// Play simulates a Job from its current status and pods.
-func (s *Simulate) Play(env Environment, start *kubefile.Input) error {
-	return s.play(env, nil, func(...kubefile.Source) (*kubefile.Input, error) { return start, nil })
-}
-
-// play reads the Jobs and the scenario, and simulates them. read returns the first Job.
-func (s *Simulate) play(env Environment, files []string, read startReader) error {
+// Play simulates a Job from its current status and pods. Without start, it reads the Job from the files.
+func (s *Simulate) Play(env Environment, start *kubefile.Input, files ...string) error {
 	if s.runs > 0 && s.format == "svg" {
 		return Misused("-o svg draws one run; remove --runs")
 	}
-	if err := s.read(env, files, read); err != nil {
+	if err := s.read(env, start, files); err != nil {
 		return err
 	}
 	if s.seed != nil {
@@ -90,9 +80,6 @@ func (s *Simulate) play(env Environment, files []string, read startReader) error
 	}
 	return s.once(env)
 }
-
-// startReader reads the Job from which a simulation starts.
-type startReader func(...kubefile.Source) (*kubefile.Input, error)
 
 // once simulates each Job once, and prints the run.
 func (s *Simulate) once(env Environment) error {
@@ -279,8 +266,8 @@ func (p part) immutable() (fields []string) {
 	return fields
 }
 
-// read reads the Jobs and the scenario.
-func (s *Simulate) read(env Environment, files []string, read startReader) error {
+// read reads the Jobs, of which the first may be given, and the scenario.
+func (s *Simulate) read(env Environment, in *kubefile.Input, files []string) error {
 	files = withFolders(files)
 	var against, scenario []string
 	if s.against != "" {
@@ -289,8 +276,10 @@ func (s *Simulate) read(env Environment, files []string, read startReader) error
 	if s.scenarioFile != "" {
 		scenario = []string{s.scenarioFile}
 	}
-	return withFiles(env, slices.Concat(files, against, scenario), func(sources []kubefile.Source) error {
-		in, err := read(sources[:len(files)]...)
+	return withFiles(env, slices.Concat(files, against, scenario), func(sources []kubefile.Source) (err error) {
+		if in == nil {
+			in, err = kubefile.ReadStart(sources[:len(files)]...)
+		}
 		if err != nil {
 			return err
 		}

@@ -6,7 +6,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate"
-	"github.com/jobfate/jobfate/cluster"
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/failurepolicy"
 )
@@ -28,34 +27,15 @@ type Settings struct {
 	Stored func(Status) error
 }
 
-// controller is the Job controller of a simulation. Only this file knows how decisions are
-// made and carried out.
-type controller struct {
-	cluster *cluster.Cluster
-	cache   *cluster.Cache
-	caller  *cluster.Caller
-	last    jobfate.Decision
-	// decided is called after each decision.
-	decided func(jobfate.Decision)
-}
-
-// newController returns a controller.
-func newController(c *cluster.Cluster, s Settings, decided func(jobfate.Decision)) *controller {
-	return &controller{cluster: c, cache: c.NewCache(true), caller: cluster.NewCaller(s.Options...), decided: decided}
-}
-
-// sync syncs once. It returns when to sync again; the zero time means after the next change.
-func (c *controller) sync() (again time.Time, err error) {
-	out := c.cluster.Run(c.caller, c.cache)
-	if d := c.caller.Machine.Result().Decision; d.Facts() != nil {
-		c.last = d
-		c.decided(d)
+// syncOnce lets the Job controller sync. It returns when to sync again; the zero time means after the next change.
+func (p *play) syncOnce() (again time.Time, err error) {
+	out := p.cluster.Run(p.caller, p.cache)
+	if d := p.caller.Machine.Result().Decision; d.Facts() != nil {
+		p.last = d
+		p.decided(d)
 	}
 	return out.At, out.Err
 }
-
-// waitsFor returns the reason for the state of the Job at the last decision.
-func (c *controller) waitsFor() string { return explain.Of(c.last).Job().Text }
 
 // matchOf returns the rule that a failed pod matches, and whether the decision is about the failure
 // of the pod.

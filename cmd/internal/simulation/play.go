@@ -9,7 +9,9 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/cluster"
+	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/jobstatus"
 )
@@ -29,18 +31,20 @@ type play struct {
 	scenario Scenario
 	indexes  []indexset.Set // the indexes of each behaviour
 
-	start      time.Time // all times are relative to it
-	cluster    *cluster.Cluster
-	controller *controller
-	queue      queue
-	due        bool                // the controller must sync now
-	syncAt     time.Time           // the time of the next sync; zero: after the next change
-	errors     int                 // failed syncs in a row
-	waiting    map[int32]time.Time // the end of the delay of each index that backs off
-	changed    Time                // the time of the last change
-	steps      int
-	failure    error // the error that ends the simulation
-	stopped    bool  // Continue has returned false
+	start   time.Time // all times are relative to it
+	cluster *cluster.Cluster
+	cache   *cluster.Cache  // of the controller
+	caller  *cluster.Caller // which makes its decisions
+	last    jobfate.Decision
+	queue   queue
+	due     bool                // the controller must sync now
+	syncAt  time.Time           // the time of the next sync; zero: after the next change
+	errors  int                 // failed syncs in a row
+	waiting map[int32]time.Time // the end of the delay of each index that backs off
+	changed Time                // the time of the last change
+	steps   int
+	failure error // the error that ends the simulation
+	stopped bool  // Continue has returned false
 
 	indexed bool
 	failed  []*simPod // failed pods that no decision has matched with the pod failure policy
@@ -123,7 +127,7 @@ func newPlay(job *batchv1.Job, scenario Scenario, settings Settings) (*play, err
 		}
 	}
 	p.cluster.Watch = p.watch
-	p.controller = newController(p.cluster, settings, p.decided)
+	p.cache, p.caller = p.cluster.NewCache(true), cluster.NewCaller(settings.Options...)
 	return p, nil
 }
 
@@ -202,7 +206,7 @@ func (p *play) syncAll() {
 		}
 		p.due, p.refused = false, false
 		p.steps += 1 + len(p.lives)
-		again, err := p.controller.sync()
+		again, err := p.syncOnce()
 		if p.refused {
 			err = nil // the next sync is due when a pod ends
 		}
@@ -275,7 +279,7 @@ func (p *play) finish(end End) *Result {
 		}
 	}
 	if end == Stalled {
-		r.Took, r.WaitsFor = p.changed, cmp.Or(p.assumedWait(), p.controller.waitsFor())
+		r.Took, r.WaitsFor = p.changed, cmp.Or(p.assumedWait(), explain.Of(p.last).Job().Text)
 	}
 	for _, l := range p.lives {
 		if pod := l.pod(); pod.Ended == nil {
