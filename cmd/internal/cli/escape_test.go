@@ -141,7 +141,7 @@ func TestHostileTextsAreShown(t *testing.T) {
 	checkPart(t, "a table", runWith("", against...).Stdout, "          longer\\u001b\\nname.yaml      other-job.yaml\n")
 	checkPart(t, "many runs", runWith("", append(against, "--runs", "2")...).Stdout, "\nlonger\\u001b\\nname.yaml  2 complete")
 	for _, command := range []string{"explain", "validate", "simulate"} {
-		checkParts(t, command, runWith("", command, "a\x1b"), exitInput, []string{`: a\u001b: no such file`})
+		checkResult(t, runWith("", command, "a\x1b"), exitInput, "", `: a\u001b: no such file`)
 	}
 	checkPart(t, "a flag", runWith("", "explain", "--\x1b[2J").Stderr, `flag provided but not defined: -\u001b[2J`)
 }

@@ -12,21 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// checkParts checks the exit status, and parts of stdout or, if a part of the input cannot be read, of stderr.
-func checkParts(t *testing.T, what string, got result, status int, parts []string) {
-	t.Helper()
-	if got.Status != status || got.Stderr != "" && status != exitInput {
-		t.Errorf("%s: got status %d and %q, want %d, with\n%s", what, got.Status, got.Stderr, status, got.Stdout)
-	}
-	text := got.Stdout
-	if status == exitInput {
-		text = got.Stderr
-	}
-	for _, part := range parts {
-		checkPart(t, what, text, part)
-	}
-}
-
 // checkPart checks that a text has a part. A number at its beginning is the whole number: "1 error" is no part of
 // "11 errors".
 func checkPart(t *testing.T, what, got, part string) {

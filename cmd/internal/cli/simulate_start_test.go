@@ -8,21 +8,6 @@ import (
 	"github.com/jobfate/jobfate/cmd/internal/simulation"
 )
 
-// TestUsageScenario runs the scenario in the usage, with some of its pods at once and with all.
-func TestUsageScenario(t *testing.T) {
-	_, text, _ := strings.Cut(runWith("", "simulate", "-h").Stdout, "Every field is optional:\n")
-	text, _, ok := strings.Cut(text, "\nWith an existing Job")
-	if !ok || !strings.Contains(text, "forceDelete") {
-		t.Fatalf("got %q, want the scenario of the usage", text)
-	}
-	some := []string{simulated("job"), "--set", "spec.completions=8", "--set", "spec.backoffLimitPerIndex=20"}
-	all := []string{tempFile(t, "job.yaml", jobWith("  completions: 8\n  parallelism: 8\n  completionMode: Indexed\n"))}
-	checkParts(t, "some at once", runWith(text, append([]string{"simulate", "--scenario", "-"}, some...)...), exitOK, []string{
-		"suspend is set to true", "pod retry-2-", "are lost", "are unreachable", "the node of pod retry-3-7 is removed", "pod retry-4-8 is deleted by force", "Complete after "})
-	checkParts(t, "all at once", runWith(text, append([]string{"simulate", "--scenario", "-"}, all...)...), exitOK, []string{
-		"suspend is set to true", "suspend is set to false", "pod a-2-", "is evicted", "the node of pod a-4-", "is lost", "is deleted by force"})
-}
-
 // checkResult checks the exit status and a part of each output. An empty part stands for no output.
 func checkResult(t *testing.T, got result, status int, stdout, stderr string) {
 	t.Helper()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/jobfate/jobfate/cmd/internal/console"
@@ -25,6 +26,13 @@ $ cat samples/indexes-backing-off/pods.yaml > pods.yaml
 $ cat samples/indexes-backing-off/job.yaml | edit 'completions: 8' 'completions: eight' > mistyped.yaml
 $ cat samples/indexes-backing-off | edit 'metadata:\n  resourceVersion: ""\n' meta > cut.yaml
 `)
+}
+
+// TestUsageScenario runs the scenario in the usage, with some of its pods at once and with all.
+func TestUsageScenario(t *testing.T) {
+	_, text, _ := strings.Cut(simulateUsage, "Every field is optional:\n")
+	text, _, _ = strings.Cut(text, "\nWith an existing Job")
+	checkTranscript(t, "testdata/usage-scenario.txt", "testdata/transcripts/*.yaml", "$ cat - > scenario.yaml <<.\n"+text+".\n")
 }
 
 // checkTranscript plays a transcript in a new folder with the test data and further files, after other commands.

@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 	gocmp "github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/jobfate/jobfate/cmd/internal/kubefile"
 )
@@ -34,7 +35,7 @@ func read(texts ...string) (*kubefile.Input, error) {
 func pod(format, name string) string { return fmt.Sprintf(format, name) }
 
 // TestRead reads the files in testdata. A directive has files with a line === between them, or each of them as a Go
-// string.
+// string. That of manifests has one file, and that of document one thing.
 func TestRead(t *testing.T) {
 	datadriven.RunTest(t, "testdata/read.txt", func(t *testing.T, d *datadriven.TestData) string {
 		files := strings.Split(d.Input+"\n", "===\n")
@@ -47,12 +48,34 @@ func TestRead(t *testing.T) {
 				files = append(files[:i], text)
 			}
 		}
-		if d.Cmd == "manifests" {
-			return told(kubefile.ReadManifests(kubefile.Source{Name: "f1", Reader: strings.NewReader(d.Input)}))
+		source := kubefile.Source{Name: "f1", Reader: strings.NewReader(d.Input + "\n")}
+		switch d.Cmd {
+		case "manifests":
+			return told(kubefile.ReadManifests(source))
+		case "document":
+			at, err := kubefile.ReadDocument(source, "a thing", func(text []byte) error { return utiljson.Unmarshal(text, &thing{}) })
+			if err != nil {
+				text, _, _ := strings.Cut(err.Error(), " into kubefile_test.") // releases of Go name types in different forms
+				return fmt.Sprintf("error: %s\n", text)
+			}
+			return fmt.Sprintf("name at %s\n", at.At("name"))
 		}
 		return told(read(files...))
 	})
 }
+
+// thing is the content of a document.
+type (
+	thing struct {
+		Name string `json:"name"`
+		Of   things `json:"of"`
+		List items  `json:"list"`
+	}
+	things map[string]thing
+	items  []struct {
+		M int `json:"m"`
+	}
+)
 
 // told says what was read, and where, one object a line.
 func told(in *kubefile.Input, err error) string {
