@@ -2,7 +2,6 @@ package main
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -21,18 +20,6 @@ func loadAll(t *testing.T) *stage {
 	}
 	s.now = at("2023-08-21T10:00:40Z")
 	return s
-}
-
-// jobsOf returns the names in a list, with the namespace if there is a column for it.
-func jobsOf(text string) (names []string) {
-	header, rows, _ := strings.Cut(text, "\n")
-	before, _, ok := strings.Cut(header, "COMPLETIONS ")
-	for row := range strings.Lines(rows) {
-		if cells := strings.Fields(row[:min(len(before), len(row))]); ok && strings.Contains(row, "   ") {
-			names = append(names, strings.Join(cells, "/"))
-		}
-	}
-	return names
 }
 
 func TestSelection(t *testing.T) {
