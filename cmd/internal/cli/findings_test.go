@@ -9,12 +9,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 )
 
-// jobWith returns a valid Job with additional lines in its spec.
-func jobWith(spec string) string {
-	return "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: a\nspec:\n" + spec +
-		"  template:\n    spec:\n      restartPolicy: Never\n      containers:\n      - {name: main, image: b}\n"
-}
-
 func TestEveryTrapIsTested(t *testing.T) {
 	transcript := readFile(t, "testdata/transcripts/traps.txt")
 	for _, trap := range trapTable {

@@ -8,7 +8,7 @@ import (
 )
 
 func TestInputLimit(t *testing.T) {
-	text := edited(t, readFile(t, manifest("elastic.yaml")), "metadata:\n", "metadata:\n  uid: u\n") + "status: {}\n"
+	text := strings.Replace(readFile(t, manifest("elastic.yaml")), "metadata:\n", "metadata:\n  uid: u\n", 1) + "status: {}\n"
 	large := text + strings.Repeat("# a comment\n", 100)
 	file, size := tempFile(t, "job.yaml", large), strconv.Itoa(len(large))
 	for _, tc := range []struct {

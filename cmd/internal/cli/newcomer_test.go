@@ -79,7 +79,7 @@ func TestColor(t *testing.T) {
 func TestHintForInputFromATerminal(t *testing.T) {
 	env := testEnvironment()
 	env.StdinTerminal = true
-	if got := runIn(env, edit(t, "finished"), "explain"); got.Status != exitOK || got.Stderr != "jobfate: reading standard input; end it with Ctrl-D\n" {
+	if got := runIn(env, readFile(t, sampleFiles(t, "finished")[0]), "explain"); got.Status != exitOK || got.Stderr != "jobfate: reading standard input; end it with Ctrl-D\n" {
 		t.Errorf("got status %d and %q, want a hint about the standard input", got.Status, got.Stderr)
 	}
 }

@@ -25,24 +25,6 @@ func checkPart(t *testing.T, what, got, part string) {
 	}
 }
 
-// edit returns the input of a sample with some of its text replaced.
-func edit(t *testing.T, sample string, oldnew ...string) string {
-	t.Helper()
-	docs := mapped(sampleFiles(t, sample), func(file string) string { return readFile(t, file) })
-	return edited(t, strings.Join(docs, "---\n"), oldnew...)
-}
-
-// edited returns a text with some of its parts replaced.
-func edited(t *testing.T, text string, oldnew ...string) string {
-	t.Helper()
-	for i := 0; i < len(oldnew); i += 2 {
-		if !strings.Contains(text, oldnew[i]) {
-			t.Fatalf("there is no %q in\n%s", oldnew[i], text)
-		}
-	}
-	return strings.NewReplacer(oldnew...).Replace(text)
-}
-
 // brokenWriter fails like a closed pipe or a full disk.
 type brokenWriter struct{ err error }
 

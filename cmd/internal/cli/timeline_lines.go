@@ -12,6 +12,7 @@ import (
 // a time.
 type timelineLine struct {
 	at    simulation.Time
+	rank  int
 	color string
 	text  string // if empty, textOf renders it: only a few of many lines are printed
 	what  lineText
@@ -36,58 +37,62 @@ type sum struct {
 	n    int
 }
 
-// lines returns the lines of the timeline in the order of time. At the same time causes
-// come before their effects.
+// The order of lines of the same time: causes come before their effects.
+const (
+	ofEvent = iota
+	ofEnd
+	ofRestart
+	ofStart
+	ofCondition
+	ofStatus
+	ofBackoff
+	ofIndexBackoff
+)
+
+// lines returns the lines of the timeline in the order of time.
 func (t timeline) lines() []timelineLine {
 	all := make([]timelineLine, 0, t.most())
-	add := func(at simulation.Time, color string, w lineText, text string) {
-		all = append(all, timelineLine{at: at, color: color, what: w, text: text})
-	}
 	for _, e := range t.Happened {
-		add(e.At, cyan, lineText{one: e.Text, important: true}, e.Text)
+		all = append(all, timelineLine{at: e.At, rank: ofEvent, color: cyan, what: lineText{one: e.Text, important: true},
+			text: e.Text})
 	}
 	for _, lane := range t.Lanes {
-		for n := range lane.Pods {
-			if pod := &lane.Pods[n]; pod.Ended != nil {
-				all = append(all, timelineLine{at: *pod.Ended, color: outcomeColors[pod.Outcome], what: endOf(*pod),
-					index: lane.Index, pod: pod})
-			}
+		add := func(at simulation.Time, rank int, color string, what lineText, pod *simulation.Pod) {
+			all = append(all, timelineLine{at: at, rank: rank, color: color, what: what, index: lane.Index, pod: pod})
 		}
-	}
-	for _, lane := range t.Lanes {
 		for n := range lane.Pods {
 			pod := &lane.Pods[n]
+			if pod.Ended != nil {
+				add(*pod.Ended, ofEnd, outcomeColors[pod.Outcome], endOf(*pod), pod)
+			}
 			for _, r := range pod.Restarted {
-				all = append(all, timelineLine{at: r.At, color: yellow, what: restartOf(r),
-					index: lane.Index, pod: pod})
+				add(r.At, ofRestart, yellow, restartOf(r), pod)
+			}
+			if pod.Started != nil {
+				add(*pod.Started, ofStart, "", starts, pod)
 			}
 		}
-	}
-	for _, lane := range t.Lanes {
-		for n := range lane.Pods {
-			if pod := &lane.Pods[n]; pod.Started != nil {
-				all = append(all, timelineLine{at: *pod.Started, what: starts, index: lane.Index, pod: pod})
-			}
+		for _, w := range lane.Waits {
+			add(w.From, ofIndexBackoff, yellow, lineText{subject: "index", one: "backs off", many: "back off",
+				until: " until " + w.Until.String()}, nil)
 		}
 	}
 	for _, c := range t.Conditions {
 		text := fmt.Sprintf("condition %s is %s: %s: %s", c.Type, c.Status, c.Reason, c.Message)
-		add(c.At, bold, lineText{one: text, important: true}, text)
+		all = append(all, timelineLine{at: c.At, rank: ofCondition, color: bold,
+			what: lineText{one: text, important: true}, text: text})
 	}
 	for _, s := range t.statusTexts {
-		add(s.at, "", lineText{one: "status"}, s.text)
+		all = append(all, timelineLine{at: s.at, rank: ofStatus, what: lineText{one: "status"}, text: s.text})
 	}
 	for _, w := range t.Waits {
-		add(w.From, yellow, lineText{one: "the Job backs off"}, fmt.Sprintf("the Job backs off until %s", w.Until))
+		all = append(all, timelineLine{at: w.From, rank: ofBackoff, color: yellow,
+			what: lineText{one: "the Job backs off"}, text: fmt.Sprintf("the Job backs off until %s", w.Until)})
 	}
-	for _, lane := range t.Lanes {
-		for _, w := range lane.Waits {
-			backsOff := lineText{subject: "index", one: "backs off", many: "back off",
-				until: " until " + w.Until.String()}
-			all = append(all, timelineLine{at: w.From, color: yellow, what: backsOff, index: lane.Index})
-		}
-	}
-	return inOrder(all)
+	slices.SortStableFunc(all, func(a, b timelineLine) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.rank, b.rank))
+	})
+	return all
 }
 
 // most is the maximum number of lines.
@@ -111,16 +116,6 @@ func restartOf(r simulation.Restart) lineText {
 		after += ", by " + r.Rule
 	}
 	return lineText{subject: "pod", one: "restarts" + after, many: "restart" + after, restart: true}
-}
-
-// inOrder sorts the lines by time. Lines of the same time keep their order.
-func inOrder(all []timelineLine) []timelineLine {
-	order := make([]int, len(all))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(all[a].at, all[b].at), cmp.Compare(a, b)) })
-	return mapped(order, func(i int) timelineLine { return all[i] })
 }
 
 // textOf returns the text of a line.
