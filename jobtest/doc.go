@@ -22,7 +22,7 @@
 //   - referee checks every change of a cluster against the properties of
 //     docs/reliability.md;
 //   - chaos runs random schedules, and crashes at every write;
-//   - explore searches small configurations exhaustively.
+//   - explore searches small Jobs of the reference caller exhaustively.
 //
 // For controllers with client-go or controller-runtime there are modules of their own:
 // jobtest/kube has an API server in the process, and kube/chaos the random schedules;

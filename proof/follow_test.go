@@ -89,8 +89,7 @@ func followSearches(t *testing.T, p *program) {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
 			f := &searched{Follower: NewFollower(p)}
-			s.Config.Observe, s.Config.Limit = f.observe, states()*s.Size
-			r, err := explore.Search(s.Config)
+			r, err := s.Run(states()*s.Size, f.observe)
 			if err != nil || r.Found != nil {
 				t.Fatal(err, r.Found)
 			}

@@ -19,8 +19,7 @@ func observed(t *testing.T, p *program) (states []*pod) {
 	for _, s := range explore.Searches() {
 		if s.Name == "two leaders/indexed" || s.Name == "one fault, small/regular" {
 			f.worlds = nil
-			s.Config.Observe, s.Config.Limit = f.observe, 3_000
-			if _, err := explore.Search(s.Config); err != nil {
+			if _, err := s.Run(3_000, f.observe); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -45,11 +45,7 @@ func (x *search) lasts(s *state) bool {
 
 // ofLastingJob returns a memory without what matters only when the Job is gone.
 func (x *search) ofLastingJob(n uint32) uint32 {
-	keeper, ok := x.memories.values[n].(jobKeeper)
-	if !ok {
-		return n
-	}
-	return x.lasting.get(n, func() uint32 { return x.memoryNumber(keeper.ofLastingJob()) })
+	return x.lasting.get(n, func() uint32 { return x.memoryNumber(x.memories.values[n].ofLastingJob()) })
 }
 
 type forgottenKey struct {
@@ -103,7 +99,7 @@ func (x *search) jobMentions(n uint16) uint8 {
 }
 
 func (x *search) memoryMentions(n uint32) uint8 {
-	return x.remembers.get(n, func() uint8 { return mentioned(x.memories.values[n].Key()) })
+	return x.remembers.get(n, func() uint8 { return mentioned(x.memories.values[n].key()) })
 }
 
 type agedKey struct {
@@ -130,8 +126,8 @@ func (x *search) aged(s *state, by time.Duration) state {
 
 func (x *search) agedMemoryOf(n uint32, by time.Duration) uint32 {
 	return x.agedMemory.get(agedKey{n, by}, func() uint32 {
-		c := x.memories.values[n].Clone()
-		c.Age(by, x.limit)
+		c := x.memories.values[n].clone()
+		c.age(by, x.limit)
 		return x.memoryNumber(c)
 	})
 }

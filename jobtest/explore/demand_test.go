@@ -69,7 +69,7 @@ func (l *lives) waitsForDeletions() bool {
 // demandInput is the input of DemandOf in a state.
 type demandInput struct {
 	job  uint16
-	pods [MaxPods]uint16
+	pods [maxPods]uint16
 }
 
 func (l *lives) inputOf(n uint32) demandInput {
@@ -233,7 +233,7 @@ func rule(action batchv1.PodFailurePolicyAction) func(*batchv1.JobSpec) {
 
 // mixed is a kind of Job whose containers may also exit with 1 and with 42.
 func mixed(name string, changes ...func(*batchv1.JobSpec)) kindOfJob {
-	return kindOfJob{name, func(n int32) Config {
+	return kindOfJob{name, func(n int32) config {
 		c := jobOf(n, all(changes...))
 		c.Codes = []int32{0, 1, 42}
 		return c
@@ -264,14 +264,14 @@ func TestDemand_attained(t *testing.T) {
 			cases := map[string]*known{}
 			// The later searches cover lives in which the API server rejects pods. They
 			// need not be complete.
-			for first, how := range []func(*Config){
-				func(c *Config) { c.AllOrders, c.Limit = true, 0 },
-				func(c *Config) {
-					c.Faults, c.Kinds = 1, []Kind{Refuse}
+			for first, how := range []func(*config){
+				func(c *config) { c.AllOrders, c.Limit = true, 0 },
+				func(c *config) {
+					c.Faults, c.Kinds = 1, []faultKind{refuse}
 					c.AllOrders = c.Job.Spec.BackoffLimitPerIndex != nil && *c.Job.Spec.Parallelism > 1
 				},
-				func(c *Config) { c.Pods--; c.AllOrders = true },
-				func(c *Config) { c.Pods, c.AllOrders = 1, true },
+				func(c *config) { c.Pods--; c.AllOrders = true },
+				func(c *config) { c.Pods, c.AllOrders = 1, true },
 			} {
 				c := k.make(k.n)
 				c.Pods, c.Limit = int(k.n)+1, 50_000
@@ -312,11 +312,11 @@ func TestDemand_attained(t *testing.T) {
 // controller create a pod twice: a restart, or a lost answer to a creation.
 var demandScopes = []struct {
 	name  string
-	kinds []Kind
+	kinds []faultKind
 }{
 	{"no fault", nil},
-	{"refused", []Kind{Refuse}},
-	{"pods", []Kind{Delete, Force, Disrupt, LoseNode}},
+	{"refused", []faultKind{refuse}},
+	{"pods", []faultKind{deletePod, force, disrupt, loseNode}},
 }
 
 // TestDemand_holds checks the demand in every state against all lives from there.
@@ -409,7 +409,7 @@ func TestDemand_suspended(t *testing.T) {
 			c := k.make(k.n)
 			c.Pods = int(k.n) + 1
 			if k.name == "refused" {
-				c.Faults, c.Kinds = 1, []Kind{Refuse}
+				c.Faults, c.Kinds = 1, []faultKind{refuse}
 			}
 			l, complete := searchLives(t, c)
 			cases, observed := l.check(t, false), l.checkSuspensions(t)

@@ -19,7 +19,7 @@ func (x *search) step(view cluster.View, input syncInput, answers []answer) uint
 		d.marks[i] = asSeen
 	}
 	d.at = x.addPosition(view, input, answers)
-	controller := x.memories.values[input.memory].Clone()
+	controller := x.memories.values[input.memory].clone()
 	after, err := controller.Sync(&cluster.Client{View: view, Send: d.send})
 	if last := d.at; last.request == nil {
 		last.after, last.err, last.memory = after, err, x.memoryNumber(controller)
@@ -59,8 +59,8 @@ type dialogue struct {
 	mark   mark            // of that
 	own    mark            // of its next status
 	read   *cluster.View   // the view with live reads
-	pods   [MaxPods]uint16 // the pods that it last observed, or as its requests changed them
-	marks  [MaxPods]mark
+	pods   [maxPods]uint16 // the pods that it last observed, or as its requests changed them
+	marks  [maxPods]mark
 }
 
 // send returns the next answer. After the known answers, it stops the controller at a
@@ -110,11 +110,7 @@ func (d *dialogue) send(q *cluster.Request) (cluster.Answer, error) {
 		d.status, d.mark, d.own = e.version, d.own, min(d.own+1, thirdWrite)
 		return cluster.Answer{Job: d.job(d.status, d.version())}, nil
 	}
-	if d.ignoresPods {
-		return d.minimalAnswer(q, a), nil
-	}
-	d.recordPod(placeOf(q), a.pod, a.mark)
-	return cluster.Answer{Pod: d.pod(a.pod, a.mark.version(false))}, nil
+	return d.minimalAnswer(q, a), nil
 }
 
 // reads records a live read.
@@ -140,8 +136,8 @@ func (d *dialogue) listed(l list) cluster.Answer {
 	return a
 }
 
-// minimalAnswer returns the answer about a pod for a controller that ignores pods in
-// answers. Its pod has only a name, a UID and a version.
+// minimalAnswer answers a patch or a deletion of a pod. The caller uses only the error, so the pod has only a name, a
+// UID and a version.
 func (d *dialogue) minimalAnswer(q *cluster.Request, a answer) cluster.Answer {
 	if i := placeOf(q); i >= 0 && d.pods[i] != 0 {
 		b := d.podAnswer(d.pods[i], d.marks[i], q, asText(q))
@@ -190,10 +186,7 @@ func (d *dialogue) expected(p *position) (a answer, ok bool) {
 		if i < 0 || d.pods[i] == 0 {
 			return a, false
 		}
-		a = d.podAnswer(d.pods[i], d.marks[i], p.request, p.asks)
-		if d.ignoresPods {
-			a = withoutPod(a)
-		}
+		a = withoutPod(d.podAnswer(d.pods[i], d.marks[i], p.request, p.asks))
 		return a, a.kind == fine
 	}
 	return a, true
@@ -201,11 +194,8 @@ func (d *dialogue) expected(p *position) (a answer, ok bool) {
 
 // asText returns the content of a write as text.
 func asText(r *cluster.Request) string {
-	switch {
-	case r.Verb == cluster.Delete:
+	if r.Verb == cluster.Delete {
 		return encoded(r.Options)
-	case r.Job != nil:
-		return encoded(r.Job)
 	}
 	return string(r.Patch)
 }

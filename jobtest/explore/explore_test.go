@@ -8,13 +8,11 @@ import (
 	"slices"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobfate/jobfate/cluster"
-	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/effort"
 )
 
@@ -46,8 +44,7 @@ func TestEverything(t *testing.T) {
 	for _, s := range all {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
-			s.Config.Limit = unit() * s.Size
-			r, err := Search(s.Config)
+			r, err := s.Run(unit()*s.Size, nil)
 			must(t, err)
 			if r.Found != nil {
 				t.Errorf("%v", r.Found)
@@ -66,53 +63,6 @@ func TestEverything(t *testing.T) {
 	}
 }
 
-// updater is a controller that replaces the status instead of patching it.
-type updater struct{ Searchable }
-
-func (u updater) Clone() Searchable { return updater{u.Searchable.Clone()} }
-
-func (updater) ignoresPods() {}
-
-func (u updater) ofLastingJob() Searchable {
-	return updater{u.Searchable.(jobKeeper).ofLastingJob()}
-}
-
-func (u updater) Sync(client *cluster.Client) (time.Duration, error) {
-	send, job := client.Send, client.Job
-	client.Send = func(r *cluster.Request) (cluster.Answer, error) {
-		if r.Verb == cluster.Status {
-			next, err := cluster.PatchStatus(job, r.Patch)
-			if err != nil {
-				return cluster.Answer{}, err
-			}
-			r = &cluster.Request{Verb: cluster.Status, Job: next}
-		}
-		a, err := send(r)
-		if (r.Verb == cluster.Status || r.Verb == cluster.Get) && err == nil {
-			job = a.Job
-		}
-		return a, err
-	}
-	return u.Searchable.Sync(client)
-}
-
-// changed is a caller with another Sync.
-type changed struct {
-	Searchable
-	sync func(Searchable, *cluster.Client) (time.Duration, error)
-}
-
-func (c changed) Clone() Searchable { return changed{c.Searchable.Clone(), c.sync} }
-
-func (c changed) Sync(client *cluster.Client) (time.Duration, error) {
-	return c.sync(c.Searchable, client)
-}
-
-// changing returns the New of a Config for callers with another Sync.
-func changing(sync func(Searchable, *cluster.Client) (time.Duration, error)) func() Searchable {
-	return func() Searchable { return changed{FromCaller(jobtest.NewCaller()), sync} }
-}
-
 func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
@@ -121,7 +71,7 @@ func must(t *testing.T, err error) {
 }
 
 // searchFor returns a search that has not begun.
-func searchFor(t *testing.T, c Config) *search {
+func searchFor(t *testing.T, c config) *search {
 	t.Helper()
 	x, err := newSearch(c)
 	must(t, err)
@@ -129,7 +79,7 @@ func searchFor(t *testing.T, c Config) *search {
 }
 
 // searched runs a search, which must visit all states and find no violation.
-func searched(t *testing.T, c Config) (*search, Result) {
+func searched(t *testing.T, c config) (*search, Result) {
 	t.Helper()
 	x := searchFor(t, c)
 	r, err := x.run()
@@ -137,19 +87,6 @@ func searched(t *testing.T, c Config) (*search, Result) {
 		t.Fatalf("got %+v (%v), want all states and no violation", r, err)
 	}
 	return x, r
-}
-
-var faulty = effort.Flag("faulty", "how many kinds of faults TestUpdatedStatus tries", 1, 3)
-
-// The search reaches the same states whether a controller patches or updates the status.
-func TestUpdatedStatus(t *testing.T) {
-	c := jobOf(1, perIndex)
-	c.Pods, c.Faults, c.Kinds = 2, 1, []Kind{Force, Lose, KillAfter}[:faulty()]
-	_, patched := searched(t, c)
-	c.New = func() Searchable { return updater{FromCaller(jobtest.NewCaller())} }
-	if _, updated := searched(t, c); patched != updated {
-		t.Errorf("got %+v with patches and %+v with updates, want the same", patched, updated)
-	}
 }
 
 // The statuses of init containers age as well, because a delay may be counted from the end
@@ -166,7 +103,7 @@ func TestSidecarsAge(t *testing.T) {
 // after its adoption.
 func TestAdoptedAndDeleted(t *testing.T) {
 	c := jobOf(1, parallelism(1))
-	c.Pods, c.Faults, c.Kinds, c.Edits = 1, 1, []Kind{Orphan}, []func(*batchv1.JobSpec){suspend(true)}
+	c.Pods, c.Faults, c.Kinds, c.Edits = 1, 1, []faultKind{orphan}, []func(*batchv1.JobSpec){suspend(true)}
 	x, _ := searched(t, c)
 	last := func(s state, want ...answer) bool {
 		answers := x.positions[s.at].answers

@@ -125,7 +125,7 @@ func (c *faultlessSearch) rank(m move) int {
 			return 2
 		}
 		return 3
-	case start, collect, removeJob:
+	case collect, removeJob:
 		return 3
 	case reap:
 		return 1

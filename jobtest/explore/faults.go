@@ -13,17 +13,17 @@ func (x *search) faultMoves(s *state, yield visitor) {
 	for _, kind := range x.Kinds {
 		m := move{kind: fault, detail: uint8(kind)}
 		switch kind {
-		case KillBefore, Refuse, GiveUp:
+		case killBefore, refuse, giveUp:
 			if s.at != 0 {
 				x.requestFault(s, m, yield)
 			}
-		case KillAfter, Lose, GiveUpAfter:
+		case killAfter, lose, giveUpAfter:
 			if s.at != 0 {
 				x.eitherWay(s, x.target(s), yield, func(s *state, yield visitor) { x.requestFault(s, m, yield) })
 			}
-		case OtherLeader:
+		case otherLeader:
 			x.everyWay(s, yield, func(s *state, yield visitor) { x.otherLeader(s, m, yield) })
-		case DeleteJob, DeleteJobForeground, DeleteJobOrphan:
+		case deleteJob, deleteJobForeground, deleteJobOrphan:
 			x.eitherWay(s, theJob, yield, func(s *state, yield visitor) { x.jobFault(s, m, yield) })
 		default:
 			for i := range x.Pods {
@@ -39,22 +39,22 @@ func (x *search) requestFault(s *state, m move, yield visitor) {
 	next := *s
 	next.faults--
 	var v *referee.Violation
-	kind := Kind(m.detail)
-	if kind == KillAfter || kind == Lose || kind == GiveUpAfter {
-		x.unanswered = kind != KillAfter
+	kind := faultKind(m.detail)
+	if kind == killAfter || kind == lose || kind == giveUpAfter {
+		x.unanswered = kind != killAfter
 		_, v = x.serve(&next)
 		x.unanswered = false
 	}
-	if verb := x.positions[s.at].request.Verb; (kind == Lose || kind == GiveUpAfter) &&
+	if verb := x.positions[s.at].request.Verb; (kind == lose || kind == giveUpAfter) &&
 		(verb == cluster.Status || verb == cluster.Patch) {
 		next.ghost = x.doubtful(next.ghost) // the controller cannot know the stored status
 	}
 	switch kind {
-	case Refuse, Lose:
+	case refuse, lose:
 		x.proceed(&next, answer{kind: failed})
 		yield(m, next, v)
 		return
-	case GiveUp, GiveUpAfter:
+	case giveUp, giveUpAfter:
 		x.proceed(&next, answer{kind: givenUp})
 		yield(m, next, v)
 		return
@@ -99,10 +99,10 @@ func (x *search) jobFault(s *state, m move, yield visitor) {
 		return
 	}
 	policy := metav1.DeletePropagationBackground
-	switch Kind(m.detail) {
-	case DeleteJobForeground:
+	switch faultKind(m.detail) {
+	case deleteJobForeground:
 		policy = metav1.DeletePropagationForeground
-	case DeleteJobOrphan:
+	case deleteJobOrphan:
 		policy = metav1.DeletePropagationOrphan
 	}
 	next := *s
@@ -120,18 +120,18 @@ func (x *search) podFault(s *state, m move, yield visitor) {
 	key.place = 0
 	next := *s
 	next.storePod(i, x.life(old, key, func(p *corev1.Pod) *corev1.Pod {
-		switch Kind(m.detail) {
-		case Delete:
+		switch faultKind(m.detail) {
+		case deletePod:
 			return cluster.DeletePod(p, cluster.DefaultGrace, noon)
-		case Force:
+		case force:
 			return cluster.DeletePod(p, 0, noon)
-		case Disrupt:
+		case disrupt:
 			return cluster.DisruptPod(p, noon)
-		case LoseNode:
+		case loseNode:
 			return x.lost(p)
-		case Orphan:
+		case orphan:
 			return cluster.OrphanPod(p)
-		case Strip:
+		case strip:
 			return cluster.EditPod(p, func(p *corev1.Pod) { p.Finalizers = nil })
 		}
 		return p

@@ -1,6 +1,6 @@
 package explore
 
-// With the fault [OtherLeader] there are two leaders. One of them acts, and the state has it in its fields. The other
+// With the fault otherLeader there are two leaders. One of them acts, and the state has it in its fields. The other
 // one is frozen at any request or between two syncs, and so are its caches. Each change from one to the other is a
 // fault. The one that is frozen when no fault is left never continues.
 

@@ -119,7 +119,7 @@ func (l *lives) raise(values []int64, to []uint32, value int64) {
 
 func (l *lives) peaks(rest []uint32) {
 	l.leastPeak, l.mostPeak = l.filled(without), l.filled(0)
-	for peak := int64(MaxPods); peak >= 0; peak-- {
+	for peak := int64(maxPods); peak >= 0; peak-- {
 		l.back.walk(rest, func(n uint32) bool {
 			falls := l.running[n] <= peak && l.leastPeak[n] > peak
 			if falls {
@@ -128,7 +128,7 @@ func (l *lives) peaks(rest []uint32) {
 			return falls
 		})
 	}
-	for peak := int64(1); peak <= MaxPods; peak++ {
+	for peak := int64(1); peak <= maxPods; peak++ {
 		var at []uint32
 		for n, r := range l.running {
 			if r >= peak {
@@ -199,7 +199,7 @@ func (l *lives) lifeOf(n int) jobstatus.Demand {
 }
 
 // searchLives runs a search, and reports whether it visited all states.
-func searchLives(t *testing.T, c Config) (*lives, bool) {
+func searchLives(t *testing.T, c config) (*lives, bool) {
 	t.Helper()
 	x := searchFor(t, c)
 	r, err := x.run()

@@ -10,8 +10,9 @@ import (
 	"github.com/jobfate/jobfate/internal/inside"
 )
 
-// Key returns the memory as text. Callers with equal options and equal keys behave the same.
-func (c caller) Key() string {
+// key returns the memory as text. Callers with equal options and equal keys behave the same. The search reads from it
+// which pods are still referenced.
+func (c caller) key() string {
 	m := inside.Memory(c.Machine)
 	lists := cmp.Or(m.Counted.Uncounted, &batchv1.UncountedTerminatedPods{}) // none is like empty ones
 	return fmt.Sprintf("%s %s %v %v %d %q %q %d %d %v %v %v %v %v %v %q %q %q", m.Job, m.Gone, m.Sure,
@@ -20,9 +21,9 @@ func (c caller) Key() string {
 		m.Stripped, m.Lost, m.JobsFloor, m.PodsFloor)
 }
 
-// Age subtracts a duration from all times that the caller remembers, but makes none of them
+// age subtracts a duration from all times that the caller remembers, but makes none of them
 // earlier than the limit.
-func (c caller) Age(by time.Duration, limit time.Time) {
+func (c caller) age(by time.Duration, limit time.Time) {
 	m := inside.Memory(c.Machine)
 	m.Backoff.LastFailure = older(m.Backoff.LastFailure, by, limit)
 	m.LastStatus = older(m.LastStatus, by, limit)

@@ -24,7 +24,6 @@ const (
 	proceed moveKind = iota // the controller begins a sync, or sends its next request
 	showJob
 	showPod
-	start
 	end // detail: the number of the exit code
 	collect
 	removeJob // remove a deleted Job
@@ -182,10 +181,6 @@ func (x *search) podMoves(s *state, i int, yield visitor) {
 	case pod.DeletionTimestamp != nil && pod.Spec.NodeName == "":
 		do(move{kind: end, detail: 255}, cluster.FailPod)
 	default:
-		if x.Runs && pod.Status.Phase != corev1.PodRunning && pod.DeletionTimestamp == nil {
-			do(move{kind: start}, func(p *corev1.Pod) *corev1.Pod { return cluster.StartPod(p, noon) })
-			break
-		}
 		for n, code := range x.Codes {
 			do(move{kind: end, detail: uint8(n)},
 				func(p *corev1.Pod) *corev1.Pod { return cluster.EndPod(p, code, noon) })

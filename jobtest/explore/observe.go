@@ -13,7 +13,7 @@ const (
 	frozen
 )
 
-// observe passes what happens in a move to Config.Observe. It serves the request of the move again,
+// observe passes what happens in a move to config.Observe. It serves the request of the move again,
 // because the search keeps only the state after it.
 func (x *search) observe(from uint32, m move, to uint32) {
 	if x.Observe == nil {
@@ -23,7 +23,7 @@ func (x *search) observe(from uint32, m move, to uint32) {
 	s = x.show(&s, m.shown)
 	o := &observation{search: x, before: s}
 	o.move(m, to)
-	swapped := m.kind == fault && Kind(m.detail) == OtherLeader
+	swapped := m.kind == fault && faultKind(m.detail) == otherLeader
 	x.Observe(Observed{From: int(from), To: int(to), Swapped: swapped && s.other != 0,
 		Parked: swapped && s.other == 0, Alone: x.states[to].other == 0, Events: o.events})
 }
@@ -142,19 +142,19 @@ func (o *observation) changes(s, next *state) {
 
 func (o *observation) fault(m move, to uint32) {
 	s := &o.before
-	kind := Kind(m.detail)
+	kind := faultKind(m.detail)
 	switch kind {
-	case KillBefore, KillAfter, Refuse, Lose, GiveUp, GiveUpAfter:
+	case killBefore, killAfter, refuse, lose, giveUp, giveUpAfter:
 		next := *s
 		a := answer{kind: failed}
-		if kind == KillAfter || kind == Lose || kind == GiveUpAfter {
+		if kind == killAfter || kind == lose || kind == giveUpAfter {
 			a, _ = o.serve(&next)
 		}
 		o.sent(s, &next, a, false)
 		switch kind {
-		case KillBefore, KillAfter:
+		case killBefore, killAfter:
 			o.add(cluster.Event{Kind: cluster.Started, Leader: acting})
-		case Refuse, Lose:
+		case refuse, lose:
 			if p := o.positions[o.answered(s.at, answer{kind: failed})]; p.request != nil {
 				return
 			}
@@ -162,7 +162,7 @@ func (o *observation) fault(m move, to uint32) {
 		default:
 			o.add(o.event(cluster.Ended, &next))
 		}
-	case OtherLeader:
+	case otherLeader:
 		if s.other == 0 {
 			o.add(cluster.Event{Kind: cluster.Started, Leader: acting})
 		}

@@ -11,7 +11,7 @@ import "github.com/jobfate/jobfate/cluster"
 //   - During a sync a pod changes only if that can affect the next request of the
 //     controller.
 //
-// [Config.AllOrders] switches this off.
+// config.AllOrders switches this off.
 
 // objects is a set of objects: a bit for the Job and for each pod.
 type objects uint8

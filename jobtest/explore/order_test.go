@@ -11,7 +11,7 @@ import (
 
 // overview returns all states between two syncs after the caches have caught up. The key of
 // a state does not depend on the search; the value is for people.
-func overview(t *testing.T, c Config) (states map[string]string, r Result) {
+func overview(t *testing.T, c config) (states map[string]string, r Result) {
 	t.Helper()
 	x, r := searched(t, c)
 	states = map[string]string{}
@@ -25,7 +25,7 @@ func overview(t *testing.T, c Config) (states map[string]string, r Result) {
 			continue // the state after catching up is a separate one
 		}
 		var text strings.Builder
-		fmt.Fprintln(&text, s.faults, s.edits, s.behind, encoded(x.jobs.values[s.job]), x.memories.values[s.memory].Key(), x.ghosts.values[s.ghost].Key())
+		fmt.Fprintln(&text, s.faults, s.edits, s.behind, encoded(x.jobs.values[s.job]), x.memories.values[s.memory].key(), x.ghosts.values[s.ghost].Key())
 		for _, p := range s.pods {
 			fmt.Fprintln(&text, encoded(x.pods.values[p.stored]))
 		}
@@ -40,14 +40,14 @@ var ordered = effort.Flag("ordered", "how many groups of faults TestAllOrders tr
 // If orders make no difference, one is enough: the search reaches the same states between
 // two syncs as a search that tries all orders.
 func TestAllOrders(t *testing.T) {
-	requests := [][]Kind{{KillBefore, KillAfter}, {Refuse, Lose}}
-	pods := [][]Kind{{Delete, Force, Disrupt, LoseNode}, {Orphan, Strip}}
-	job := [][]Kind{{DeleteJob, DeleteJobForeground, DeleteJobOrphan}}
-	faults := map[string][][]Kind{ // for each kind, those that do not take too long
-		"regular":           slices.Concat([][]Kind{nil}, requests, pods, job),
-		"per index":         slices.Concat([][]Kind{nil}, requests, pods),
+	requests := [][]faultKind{{killBefore, killAfter}, {refuse, lose}}
+	pods := [][]faultKind{{deletePod, force, disrupt, loseNode}, {orphan, strip}}
+	job := [][]faultKind{{deleteJob, deleteJobForeground, deleteJobOrphan}}
+	faults := map[string][][]faultKind{ // for each kind, those that do not take too long
+		"regular":           slices.Concat([][]faultKind{nil}, requests, pods, job),
+		"per index":         slices.Concat([][]faultKind{nil}, requests, pods),
 		"started suspended": {nil},
-		"no retry":          {nil, {OtherLeader}},
+		"no retry":          {nil, {otherLeader}},
 	}
 	if ordered() == 1 {
 		delete(faults, "started suspended") // takes the longest
@@ -61,7 +61,7 @@ func TestAllOrders(t *testing.T) {
 			for _, kinds := range faults[k.name][:min(ordered(), len(faults[k.name]))] {
 				c := k.make(1)
 				c.Pods, c.Kinds, c.Faults, c.Limit = 2, kinds, min(1, len(kinds)), 1_000_000
-				if slices.Contains(kinds, OtherLeader) {
+				if slices.Contains(kinds, otherLeader) {
 					c.Faults = 2 // the first leader continues
 				}
 				one, few := overview(t, c)

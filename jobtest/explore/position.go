@@ -34,7 +34,7 @@ type syncInput struct {
 	behind           bool
 	jobPast, podPast bool // the caches lack changes before the barrier
 	memory           uint32
-	pods             [MaxPods]uint16
+	pods             [maxPods]uint16
 	complete         uint8 // a bit for each place whose pod the cache shows as stored
 	asNew            bool  // the cache of pods lacks changes, but only later ones than the stored Job
 }
@@ -51,8 +51,8 @@ type answer struct {
 
 // list has the pods of a live list.
 type list struct {
-	pods  [MaxPods]uint16
-	marks [MaxPods]mark
+	pods  [maxPods]uint16
+	marks [maxPods]mark
 }
 
 type answerKind uint8
@@ -64,7 +64,6 @@ const (
 	failed
 	quota
 	invalid
-	exists
 	givenUp
 )
 
@@ -123,9 +122,6 @@ func (x *search) view(key syncInput) cluster.View {
 	}
 	if key.podPast {
 		v.PodsVersion = versionBehind
-	}
-	if x.FalseVersions {
-		v.JobsVersion, v.PodsVersion = versionAll, versionAll
 	}
 	return v
 }
@@ -204,8 +200,6 @@ func (a answer) asError(r *cluster.Request) error {
 		return apierrors.NewInternalError(errChanged)
 	case quota:
 		return apierrors.NewForbidden(resource, r.Name, errQuota)
-	case exists:
-		return apierrors.NewAlreadyExists(resource, r.Pod.Name)
 	case givenUp:
 		return cluster.ErrGivenUp
 	case invalid:

@@ -23,8 +23,8 @@ import (
 // A decision, its explanation and the pods agree on why an index or the Job failed, in every
 // state of the searches. The oracle matches each pod with the rules itself.
 func TestReasons(t *testing.T) {
-	retries := func(completions, limit int32) func(int32) Config {
-		return func(int32) Config {
+	retries := func(completions, limit int32) func(int32) config {
+		return func(int32) config {
 			c := jobOf(completions, all(perIndex, withPolicy(failIndex), retriesPerIndex(limit)))
 			c.Codes = []int32{1, 42}
 			return c
@@ -42,7 +42,7 @@ func TestReasons(t *testing.T) {
 		t.Run(k.name, func(t *testing.T) {
 			c.Pods, c.Faults, c.Kinds, c.Limit = 3, 1, oneLeader, unit()*1_000
 			if k.name == "two leaders" {
-				c.Pods, c.Faults, c.Kinds = 2, 2, []Kind{OtherLeader}
+				c.Pods, c.Faults, c.Kinds = 2, 2, []faultKind{otherLeader}
 			}
 			c = deciding(c, func(in jobfate.Snapshot, own jobfate.Option, _ inside.Usual) (jobfate.Decision, error) {
 				if err := checkReasons(in, reached); err != nil {
@@ -50,7 +50,7 @@ func TestReasons(t *testing.T) {
 				}
 				return jobfate.Decide(in, own)
 			})
-			if r, err := Search(c); err != nil || r.Found != nil {
+			if r, err := run(c); err != nil || r.Found != nil {
 				t.Fatalf("found %v (%v)", r.Found, err)
 			}
 		})

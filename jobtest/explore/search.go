@@ -30,21 +30,20 @@ type Result struct {
 
 // search is a search in progress.
 type search struct {
-	Config
+	config
 	limit time.Time // the earliest time
 	err   error
 
-	jobs        table[*batchv1.Job]
-	pods        table[*corev1.Pod]
-	memories    table[Searchable]
-	ghosts      table[referee.Ghost]
-	positions   []*position
-	parked      []parked
-	fresh       uint32 // the memory of a new controller
-	ignoresPods bool   // whether the controller is
-	deletes     bool   // whether a fault deletes the Job
-	twoLeaders  bool   // whether there may be two leaders
-	unanswered  bool   // the answer to the request being served is lost
+	jobs       table[*batchv1.Job]
+	pods       table[*corev1.Pod]
+	memories   table[caller]
+	ghosts     table[referee.Ghost]
+	positions  []*position
+	parked     []parked
+	fresh      uint32 // the memory of a new controller
+	deletes    bool   // whether a fault deletes the Job
+	twoLeaders bool   // whether there may be two leaders
+	unanswered bool   // the answer to the request being served is lost
 
 	// Results that were already computed.
 	versionedJobs computed[versioned, *batchv1.Job]
@@ -74,8 +73,7 @@ type search struct {
 	next    []uint32
 }
 
-// Search runs an exhaustive search. It fails if the configuration is invalid.
-func Search(c Config) (Result, error) {
+func run(c config) (Result, error) {
 	x, err := newSearch(c)
 	if err != nil {
 		return Result{}, err
@@ -122,22 +120,19 @@ type violation struct {
 	what  *referee.Violation
 }
 
-func newSearch(c Config) (*search, error) {
+func newSearch(c config) (*search, error) {
 	if len(c.Ticks) == 0 {
 		c.Ticks = []time.Duration{time.Hour}
 	}
 	if c.Old == 0 {
 		c.Old = time.Hour
 	}
-	if err := c.check(); err != nil {
-		return nil, err
-	}
 	if c.New == nil {
-		c.New = func() Searchable { return FromCaller(jobtest.NewCaller()) }
+		c.New = func() *cluster.Caller { return jobtest.NewCaller() }
 	}
 	x := &search{
-		Config: c, limit: noon.Add(-c.Old),
-		jobs: newTable[*batchv1.Job](), pods: newTable[*corev1.Pod](), memories: newTable[Searchable](),
+		config: c, limit: noon.Add(-c.Old),
+		jobs: newTable[*batchv1.Job](), pods: newTable[*corev1.Pod](), memories: newTable[caller](),
 		ghosts:    newTable[referee.Ghost](),
 		positions: make([]*position, 1), parked: make([]parked, 1),
 		numbers: map[state]uint32{},
@@ -148,11 +143,9 @@ func newSearch(c Config) (*search, error) {
 	}
 	var ghost referee.Ghost
 	ghost.Started(cl.Job())
-	fresh := c.New()
-	_, x.ignoresPods = fresh.(podIgnorer)
-	x.deletes = slices.ContainsFunc(c.Kinds, func(k Kind) bool { return k >= DeleteJob && k <= DeleteJobOrphan })
-	x.twoLeaders = slices.Contains(c.Kinds, OtherLeader)
-	x.fresh = x.memoryNumber(fresh)
+	x.deletes = slices.ContainsFunc(c.Kinds, func(k faultKind) bool { return k >= deleteJob && k <= deleteJobOrphan })
+	x.twoLeaders = slices.Contains(c.Kinds, otherLeader)
+	x.fresh = x.memoryNumber(caller{c.New(), c.Bug})
 	start := state{job: x.jobNumber(cl.Job()), memory: x.fresh, ghost: x.ghostNumber(ghost), faults: uint8(c.Faults)}
 	start.seenJob = start.job
 	x.number(start, 0, move{})

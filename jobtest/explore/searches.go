@@ -2,7 +2,6 @@ package explore
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/cluster"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
@@ -17,19 +17,19 @@ import (
 // kindOfJob is a kind of Job to search, with a configuration for each size.
 type kindOfJob struct {
 	name string
-	make func(n int32) Config
+	make func(n int32) config
 }
 
 // jobOf returns a configuration for a Job with n completions, parallelism n and a backoff
 // limit of 1, after a change.
-func jobOf(n int32, change func(*batchv1.JobSpec)) Config {
+func jobOf(n int32, change func(*batchv1.JobSpec)) config {
 	job := &batchv1.Job{}
 	s := &job.Spec
 	s.Completions, s.Parallelism, s.BackoffLimit = new(n), new(n), new(int32(1))
 	s.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever,
 		Containers: []corev1.Container{{Name: "main", Image: "image"}}}
 	change(s)
-	return Config{Job: job, Codes: []int32{0, 1}}
+	return config{Job: job, Codes: []int32{0, 1}}
 }
 
 func indexed(s *batchv1.JobSpec) { s.CompletionMode = new(batchv1.IndexedCompletion) }
@@ -70,12 +70,12 @@ func all(changes ...func(*batchv1.JobSpec)) func(*batchv1.JobSpec) {
 
 // plain is a kind of Job that differs only in its spec.
 func plain(name string, changes ...func(*batchv1.JobSpec)) kindOfJob {
-	return kindOfJob{name, func(n int32) Config { return jobOf(n, all(changes...)) }}
+	return kindOfJob{name, func(n int32) config { return jobOf(n, all(changes...)) }}
 }
 
 // coded is a kind of Job whose containers may also exit with 42.
 func coded(name string, changes ...func(*batchv1.JobSpec)) kindOfJob {
-	return kindOfJob{name, func(n int32) Config {
+	return kindOfJob{name, func(n int32) config {
 		c := jobOf(n, all(changes...))
 		c.Codes = []int32{0, 42}
 		return c
@@ -83,7 +83,7 @@ func coded(name string, changes ...func(*batchv1.JobSpec)) kindOfJob {
 }
 
 func edited(name string, edits []func(*batchv1.JobSpec), changes ...func(*batchv1.JobSpec)) kindOfJob {
-	return kindOfJob{name, func(n int32) Config {
+	return kindOfJob{name, func(n int32) config {
 		c := jobOf(n, all(changes...))
 		c.Edits = edits
 		return c
@@ -153,22 +153,22 @@ var kindsOfJob = []kindOfJob{
 		[]func(*batchv1.JobSpec){suspend(false), suspend(true), suspend(false)}, indexed, suspend(true)),
 	edited("parallelism down and up", []func(*batchv1.JobSpec){parallelism(0), parallelism(1)}),
 	edited("indexed, scaled down and up", []func(*batchv1.JobSpec){scale(1), scale(2)}, indexed),
-	{"per index, scaled up", func(n int32) Config {
+	{"per index, scaled up", func(n int32) config {
 		// There must be more places than indexes, because the failed pod of each index is
 		// kept until it is replaced.
 		c := jobOf(max(1, n-1), perIndex)
 		c.Edits = []func(*batchv1.JobSpec){scale(n)}
 		return c
 	}},
-	{"free slots filled", func(n int32) Config {
+	{"free slots filled", func(n int32) config {
 		c := jobOf(n, all(perIndex, parallelism(1)))
-		c.New = func() Searchable { return FromCaller(jobtest.NewCaller(jobfate.FillFreeSlots())) }
+		c.New = func() *cluster.Caller { return jobtest.NewCaller(jobfate.FillFreeSlots()) }
 		return c
 	}},
-	{"short delays", func(n int32) Config {
+	{"short delays", func(n int32) config {
 		p := backoff.Policy{Base: 10 * time.Second, Cap: 20 * time.Second}
 		c := jobOf(n, perIndex)
-		c.New = func() Searchable { return FromCaller(jobtest.NewCaller(jobfate.Backoff(p))) }
+		c.New = func() *cluster.Caller { return jobtest.NewCaller(jobfate.Backoff(p)) }
 		c.Rules = referee.Rules{Backoff: p}
 		c.Ticks, c.Old, c.AnyTime = []time.Duration{7 * time.Second}, 21*time.Second, true
 		return c
@@ -180,15 +180,15 @@ type scope struct {
 	name              string
 	completions, pods int32
 	faults            int
-	kinds             []Kind
+	kinds             []faultKind
 	times             int
 }
 
 var scopes = []scope{
 	{"no fault", 2, 3, 0, nil, 115},
 	{"one fault, small", 1, 2, 1, oneLeader, 170},
-	{"two leaders", 1, 2, 2, []Kind{OtherLeader}, 17}, // the second one starts, and the first one continues
-	{"killed", 2, 3, 1, []Kind{KillBefore, KillAfter}, 8},
+	{"two leaders", 1, 2, 2, []faultKind{otherLeader}, 17}, // the second one starts, and the first one continues
+	{"killed", 2, 3, 1, []faultKind{killBefore, killAfter}, 8},
 	{"one fault", 2, 3, 1, oneLeader, 8},
 	{"two faults, small", 1, 2, 2, oneLeader, 8},
 	{"larger", 3, 5, 0, nil, 60},
@@ -197,14 +197,23 @@ var scopes = []scope{
 }
 
 // oneLeader lists the faults with one leader at a time.
-var oneLeader = slices.DeleteFunc(Faults(), func(k Kind) bool { return k == OtherLeader })
+var oneLeader = []faultKind{killBefore, killAfter, refuse, lose, giveUp, giveUpAfter, deletePod, force, disrupt,
+	loseNode, orphan, strip, deleteJob, deleteJobForeground, deleteJobOrphan}
 
 // A NamedSearch is a kind of Job in a scope: a number of pods and faults.
 type NamedSearch struct {
-	Name   string
-	Config Config
+	Name string
 	// Size is how large the search is, compared with the others.
-	Size int
+	Size   int
+	config config
+}
+
+// Run searches until it has visited a number of states, or all. It calls observe, if that is not nil, for every move
+// to another state, with the events that happen in it, except on the paths from the last states of a search that
+// ends early.
+func (s NamedSearch) Run(limit int, observe func(Observed)) (Result, error) {
+	s.config.Limit, s.config.Observe = limit, observe
+	return run(s.config)
 }
 
 // Searches returns the searches that the tests of this package make: each kind of Job in each scope.
@@ -223,7 +232,7 @@ func Searches() (all []NamedSearch) {
 				known[job] = true
 			}
 			c.Pods, c.Faults, c.Kinds = int(s.pods), s.faults, s.kinds
-			all = append(all, NamedSearch{s.name + "/" + k.name, c, size})
+			all = append(all, NamedSearch{s.name + "/" + k.name, size, c})
 		}
 	}
 	return all

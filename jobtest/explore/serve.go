@@ -58,7 +58,7 @@ func (x *search) serveList(s *state) (a answer) {
 	return a
 }
 
-// withoutPod returns the answer about a pod for a controller that only uses its error.
+// withoutPod returns the answer about a pod for the caller, which only uses its error.
 func withoutPod(a answer) answer {
 	return answer{kind: a.kind, pod: min(a.pod, 1)}
 }
@@ -117,9 +117,6 @@ func (x *search) serveCreate(s *state, p *position) (answer, *referee.Violation)
 		return answer{kind: quota}, nil
 	}
 	pod := x.created(p.request, i+1)
-	if x.named(s, pod.Name) >= 0 {
-		return answer{kind: exists}, nil
-	}
 	s.pods[i].stored = x.podNumber(pod)
 	return answer{place: uint8(i + 1)}, x.see(s, p, s.job, i, 0)
 }
@@ -154,13 +151,10 @@ func (x *search) servePod(s *state, p *position) (answer, *referee.Violation) {
 	}
 	s.storePod(i, a.pod)
 	s.pods[i].mark = a.mark
-	if x.ignoresPods {
-		a = withoutPod(a)
-	}
 	if s.pods[i].stored == old {
-		return a, nil
+		return withoutPod(a), nil
 	}
-	return a, x.see(s, p, s.job, i, old)
+	return withoutPod(a), x.see(s, p, s.job, i, old)
 }
 
 // podAnswer returns the answer to a request for a pod, with the new version of the pod.
@@ -248,7 +242,7 @@ type seen struct {
 	oldPod      uint16
 	place       int8
 	lost        bool
-	pods        [MaxPods]uint16
+	pods        [maxPods]uint16
 }
 
 type verdict struct {

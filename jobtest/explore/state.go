@@ -4,7 +4,7 @@ package explore
 // none.
 type state struct {
 	job, seenJob uint16
-	pods         [MaxPods]place
+	pods         [maxPods]place
 	memory       uint32
 	at           uint32 // the position of the controller in a sync; zero between syncs
 	ghost        uint32

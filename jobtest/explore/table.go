@@ -70,8 +70,8 @@ func (x *search) ghostNumber(g referee.Ghost) uint32 {
 	return x.ghosts.number(g.Key(), g)
 }
 
-func (x *search) memoryNumber(c Searchable) uint32 {
-	return x.memories.number(c.Key(), c)
+func (x *search) memoryNumber(c caller) uint32 {
+	return x.memories.number(c.key(), c)
 }
 
 func encoded(v any) string {
@@ -138,7 +138,7 @@ func (x *search) ageJob(job *batchv1.Job, by time.Duration) *batchv1.Job {
 }
 
 // uids lists the UIDs of the places.
-var uids = [MaxPods]types.UID{"pod-1", "pod-2", "pod-3", "pod-4", "pod-5"}
+var uids = [maxPods]types.UID{"pod-1", "pod-2", "pod-3", "pod-4", "pod-5"}
 
 // mentioned returns the places whose UIDs are in a text, as bits.
 func mentioned(text string) (bits uint8) {

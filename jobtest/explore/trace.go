@@ -11,16 +11,11 @@ import (
 
 // Trace is a path to a violation.
 type Trace struct {
-	// Moves lists the moves of the path. [Replay] executes them.
-	Moves []Move
 	// Lines describe the moves.
 	Lines []string
 	// Violation is the violation at the end of the path.
 	Violation *referee.Violation
 }
-
-// Move is a move as text that [Replay] can read.
-type Move string
 
 // String returns the trace, with a line for each move, and the violation.
 func (t *Trace) String() string {
@@ -37,7 +32,6 @@ func (x *search) trace(v *violation) *Trace {
 	t := &Trace{Violation: v.what}
 	before := x.states[0]
 	tellOne := func(m move, after state) {
-		t.Moves = append(t.Moves, m.text())
 		t.Lines = append(t.Lines, fmt.Sprintf("%3d  %s", len(t.Lines)+1, x.describe(&before, &after, m)))
 		before = after
 	}
@@ -67,8 +61,6 @@ func (x *search) trace(v *violation) *Trace {
 	return t
 }
 
-func (m move) text() Move { return Move(fmt.Sprintf("%d.%d.%d", m.kind, m.place, m.detail)) }
-
 // describe returns the text of a move and its effect.
 func (x *search) describe(before, after *state, m move) string {
 	text := ""
@@ -79,8 +71,6 @@ func (x *search) describe(before, after *state, m move) string {
 		text = "the cache shows the Job"
 	case showPod:
 		text = "the cache shows " + string(uids[m.place])
-	case start:
-		text = string(uids[m.place]) + " starts"
 	case end:
 		if m.detail == 255 {
 			text = string(uids[m.place]) + " is marked as failed"
@@ -136,22 +126,22 @@ func (x *search) requestText(p *position) string {
 }
 
 func (x *search) describeFault(before *state, m move) string {
-	kind := Kind(m.detail)
+	kind := faultKind(m.detail)
 	switch kind {
-	case KillBefore, KillAfter:
+	case killBefore, killAfter:
 		how := "with fresh caches"
 		if m.place != 0 {
 			how = "with stale caches"
 		}
 		when := "before"
-		if kind == KillAfter {
+		if kind == killAfter {
 			when = "after"
 		}
 		return fmt.Sprintf("the controller is killed %s: %s; it restarts %s", when,
 			x.requestText(x.positions[before.at]), how)
-	case Refuse, Lose:
+	case refuse, lose:
 		return fmt.Sprintf("%s: %s", kind, x.requestText(x.positions[before.at]))
-	case OtherLeader:
+	case otherLeader:
 		if before.other != 0 {
 			return "the leader freezes, and the other one goes on"
 		}
@@ -159,7 +149,7 @@ func (x *search) describeFault(before *state, m move) string {
 			return "the leader freezes, and a second one starts with stale caches"
 		}
 		return "the leader freezes, and a second one starts with fresh caches"
-	case DeleteJob, DeleteJobForeground, DeleteJobOrphan:
+	case deleteJob, deleteJobForeground, deleteJobOrphan:
 		return kind.String()
 	}
 	return kind.String() + " " + string(uids[m.place])
@@ -174,7 +164,7 @@ func (x *search) objects(s *state) []string {
 				"     shown:  "+x.podText(s.pods[i].seen, i))
 		}
 	}
-	return append(lines, "     memory: "+x.memories.values[s.memory].Key(),
+	return append(lines, "     memory: "+x.memories.values[s.memory].key(),
 		"     ghost:  "+x.ghosts.values[s.ghost].Key())
 }
 
