@@ -7,11 +7,10 @@
 //   - [Snapshots], which are synthetic: statuses left by an interrupted sync, pods in
 //     every phase with and without a deletionTimestamp and a finalizer, duplicate and
 //     missing indexes, edited annotations, damaged interval lists (a [Mix] sets the
-//     share of each); and [Lived] snapshots, which are the result of a simulated
-//     lifetime;
-//   - [Lives]: everything that happens to a Job except what its controller does.
-//     A [Life] lets kubelets report, users interfere, time pass and caches lag, one
-//     event at a time.
+//     share of each);
+//   - a [Life]: everything that happens to a Job except what its controller does. It lets
+//     kubelets report, users interfere, time pass and caches lag, one event at a time.
+//     [Lead] draws one.
 //
 // [SmallSpec] and [Events] take the choices of any [Dice]: of rapid, or [Seeded] ones. [NewCaller]
 // is the reference controller of package cluster, and checks itself.

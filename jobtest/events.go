@@ -39,7 +39,7 @@ type Scene struct {
 
 // Events returns the events of pods, those by which clients edit pods in ways that break
 // controllers, and those of the Job.
-func Events() (pods, tampered, jobs []Event) { return podEvents, tamperings, jobEvents }
+func Events() []Event { return slices.Concat(podEvents, tamperings, jobEvents) }
 
 // HappenIn makes the event happen to the Job, or to a pod to which it can happen. It reports whether it had an effect.
 func (e *Event) HappenIn(s *Scene) bool {

@@ -21,23 +21,17 @@ type Life struct {
 	Lag int
 }
 
-// Lives generates lives. Most are quiet.
-func Lives() *rapid.Generator[Life] {
-	return generator(func(d Dice) Life {
-		return Life{Tampered: d.Chance(15, "tampered"), Lag: pick(d, "lag", 0, 0, 0, 20, 60)}
-	})
-}
-
 // Lead drives a Job part of the way, and stops after a sync of the controller with a lagging cache.
 func Lead(t *rapid.T, controller cluster.Controller) {
-	life := Lives().Draw(t, "life")
+	d := rapidDice{t}
+	life := Life{Tampered: d.Chance(15, "tampered"), Lag: pick(d, "lag", 0, 0, 0, 20, 60)} // most lives are quiet
 	c, err := cluster.New(LivelyJobs().Draw(t, "job"), noon)
 	if err != nil {
 		t.Fatalf("the API server rejects a generated Job: %v", err)
 	}
 	cache := c.NewCache(false)
 	out := c.Run(controller, cache)
-	for range (rapidDice{t}).Among(40, "steps") {
+	for range d.Among(40, "steps") {
 		life.Happen(t, c, out.At)
 		c.CollectGarbage()
 		life.catchUp(t, cache)

@@ -11,9 +11,7 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
-	"github.com/jobfate/jobfate/cluster"
 	"github.com/jobfate/jobfate/indexset"
-	"github.com/jobfate/jobfate/internal/inside"
 )
 
 // Snapshots generates snapshots, each from the middle of the life of its Job.
@@ -158,28 +156,4 @@ func drawMemory(d Dice, s *jobfate.Snapshot) {
 	if s.Backoff.Failures = small(d, 5, "remembered failures"); s.Backoff.Failures > 0 {
 		s.Backoff.LastFailure = instant(d, 200, 10, "last failure").Time
 	}
-}
-
-// Lived generates snapshots from the middle of simulated lives: the input of a Machine that
-// reads live.
-func Lived() *rapid.Generator[jobfate.Snapshot] {
-	return rapid.Custom(func(t *rapid.T) (s jobfate.Snapshot) {
-		caller := NewCaller()
-		inside.Decide(caller.Machine, func(in jobfate.Snapshot, c jobfate.Option,
-			_ inside.Usual) (jobfate.Decision, error) {
-			s = jobfate.Snapshot{Job: in.Job, Pods: in.Pods, Now: in.Now, Backoff: in.Backoff,
-				LastStatus: in.LastStatus}
-			return jobfate.Decide(in, c)
-		})
-		Lead(t, live{caller})
-		return s
-	})
-}
-
-// live is a caller whose caches have no versions, so it reads live.
-type live struct{ *cluster.Caller }
-
-func (l live) Sync(client *cluster.Client) (time.Duration, error) {
-	client.JobsVersion, client.PodsVersion, client.Barrier = "", "", ""
-	return l.Caller.Sync(client)
 }

@@ -30,8 +30,7 @@ func cacheUpdates(a *action) int {
 
 // eventActions returns the events of package jobtest that happen in schedules.
 func eventActions() (all []action) {
-	pods, tampered, jobs := jobtest.Events()
-	for _, e := range slices.Concat(pods, tampered, jobs) {
+	for _, e := range jobtest.Events() {
 		if e.Step+e.Aside > 0 {
 			all = append(all, action{Name: e.Name, Step: e.Step, Aside: e.Aside, Do: func(r *run) bool {
 				return e.HappenIn(&jobtest.Scene{Cluster: r.c, Dice: r, Keys: r.keys()})

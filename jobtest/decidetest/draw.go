@@ -4,7 +4,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate"
-	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobtest"
 )
 
@@ -31,18 +30,4 @@ func Inputs(m jobtest.Mix) *rapid.Generator[jobfate.Snapshot] {
 
 func oneIn(t *rapid.T, n int, label string) bool {
 	return rapid.IntRange(0, n-1).Draw(t, label) == n-1
-}
-
-// Lived generates inputs of a Machine during the life of a Job, with caches that lag.
-func Lived() *rapid.Generator[jobfate.Snapshot] {
-	return rapid.Custom(func(t *rapid.T) (seen jobfate.Snapshot) {
-		caller := jobtest.NewCaller()
-		inside.Decide(caller.Machine, func(in jobfate.Snapshot, o jobfate.Option,
-			_ inside.Usual) (jobfate.Decision, error) {
-			seen = in
-			return jobfate.Decide(in, o)
-		})
-		jobtest.Lead(t, caller)
-		return seen
-	})
 }

@@ -9,6 +9,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/cluster"
+	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/decidetest"
 	"github.com/jobfate/jobfate/tracking"
@@ -70,8 +72,37 @@ func drawRun(t *rapid.T, snapshots *rapid.Generator[jobfate.Snapshot]) run {
 }
 
 var snapshotsOf = map[string]*rapid.Generator[jobfate.Snapshot]{
-	"usual": decidetest.Inputs(jobtest.Usual()), "wild": decidetest.Inputs(jobtest.Wild()), "lived": decidetest.Lived(),
-	"lived, read live": jobtest.Lived(),
+	"usual": decidetest.Inputs(jobtest.Usual()), "wild": decidetest.Inputs(jobtest.Wild()), "lived": lived(false),
+	"lived, read live": lived(true),
+}
+
+// lived generates inputs of a Machine during the life of a Job: with caches that lag or, if it reads live, without
+// writes in flight.
+func lived(live bool) *rapid.Generator[jobfate.Snapshot] {
+	return rapid.Custom(func(t *rapid.T) (seen jobfate.Snapshot) {
+		caller := jobtest.NewCaller()
+		inside.Decide(caller.Machine, func(in jobfate.Snapshot, o jobfate.Option, _ inside.Usual) (jobfate.Decision, error) {
+			if seen = in; live {
+				seen.InFlight = jobfate.InFlight{}
+			}
+			return jobfate.Decide(in, o)
+		})
+		jobtest.Lead(t, reader{caller, live})
+		return seen
+	})
+}
+
+// reader is a caller whose caches may have no versions. Then it reads live.
+type reader struct {
+	*cluster.Caller
+	live bool
+}
+
+func (r reader) Sync(client *cluster.Client) (time.Duration, error) {
+	if r.live {
+		client.JobsVersion, client.PodsVersion, client.Barrier = "", "", ""
+	}
+	return r.Caller.Sync(client)
 }
 
 // everything is a decision with its results and explanation.
