@@ -198,68 +198,22 @@ func FuzzMachine_isLikeDecide(f *testing.F) {
 // until a valid pod with its name is fed.
 func TestFeed_withoutUID(t *testing.T) {
 	job := decidetest.SpecJob(t, "completions: 1")
-	view := jobfate.View{Job: job, Now: jobtest.Noon(), Fed: true, JobsVersion: "9", PodsVersion: "9", Barrier: "9"}
+	view := fresh(job)
+	view.Fed = true
 	pod := decidetest.PodIn(job, 1, corev1.PodRunning)
 	broken := pod.DeepCopy()
 	broken.UID = ""
+	m := jobfate.NewMachine()
 	for _, tc := range []struct {
 		pod   *corev1.Pod
 		wrong bool
-	}{{&corev1.Pod{}, true}, {broken, true}, {pod, false}} {
-		m := jobfate.NewMachine()
+	}{{broken, true}, {pod, false}, {&corev1.Pod{}, true}} {
 		m.Feed(pod.Name, tc.pod)
 		if err := m.Begin(view); (err != nil) != tc.wrong {
 			t.Errorf("Begin: %v, want an error: %t", err, tc.wrong)
 		}
-	}
-	m := jobfate.NewMachine()
-	m.Feed(pod.Name, broken)
-	if err := m.Begin(view); err == nil {
-		t.Fatal("a pod without a UID was accepted")
-	}
-	m.Feed(pod.Name, pod)
-	if err := m.Begin(view); err != nil {
-		t.Errorf("with a valid pod: %v", err)
-	}
-	if got := m.Result().Decision.Facts().Pods(); len(got) != 1 || got[0].Pod != pod {
-		t.Errorf("the Machine knows %v, want the valid pod", got)
-	}
-}
-
-// A later list replaces the pods that were fed, and feeding a pod twice changes nothing.
-func TestFeed_listReplaces(t *testing.T) {
-	job := decidetest.SpecJob(t, "completions: 2\nparallelism: 2")
-	pods := []*corev1.Pod{decidetest.PodIn(job, 1, corev1.PodRunning), decidetest.PodIn(job, 2, corev1.PodRunning)}
-	pods[0].Name, pods[1].Name = "a", "b"
-	view := jobfate.View{Job: job, Now: jobtest.Noon(), Fed: true, JobsVersion: "9", PodsVersion: "9", Barrier: "9"}
-	m := jobfate.NewMachine()
-	active := func(view jobfate.View) int32 {
-		t.Helper()
-		if err := m.Begin(view); err != nil {
-			t.Fatal(err)
-		}
-		return m.Result().Decision.Facts().Active
-	}
-	list := view
-	list.Fed, list.Pods = false, pods[:1]
-	for _, tc := range []struct {
-		what string
-		feed func()
-		view jobfate.View
-		want int32
-	}{
-		{"nothing fed", func() {}, view, 0},
-		{"one fed", func() { m.Feed("a", pods[0]) }, view, 1},
-		{"fed again", func() { m.Feed("a", pods[0]); m.Feed("a", pods[0]) }, view, 1},
-		{"another fed", func() { m.Feed("b", pods[1]) }, view, 2},
-		{"a list", func() { m.Feed("b", pods[1]) }, list, 1},
-		{"nothing fed after the list", func() {}, view, 1},
-		{"one fed after the list", func() { m.Feed("b", pods[1]) }, view, 2},
-		{"absent", func() { m.Feed("a", nil); m.Feed("none", nil) }, view, 1},
-	} {
-		tc.feed()
-		if got := active(tc.view); got != tc.want {
-			t.Errorf("%s: %d active pods, want %d", tc.what, got, tc.want)
+		if got := m.Result().Decision.Facts(); !tc.wrong && (len(got.Pods()) != 1 || got.Pods()[0].Pod != pod) {
+			t.Errorf("the Machine knows %v, want the valid pod", got.Pods())
 		}
 	}
 }
