@@ -2,7 +2,6 @@ package chaos_test
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -10,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate/cluster"
-	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/chaos"
 )
 
@@ -94,46 +92,4 @@ func small() *batchv1.Job {
 	job.Spec.Parallelism, job.Spec.Completions = &one, &one
 	job.Spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}}}
 	return job
-}
-
-// What would this Job do if index 3 always exited with 42? The Job runs in virtual time.
-func ExampleJob() {
-	n, parallelism, limit := int32(4), int32(2), int32(1)
-	indexed := batchv1.IndexedCompletion
-	job := small()
-	job.Spec.Completions, job.Spec.Parallelism, job.Spec.CompletionMode = &n, &parallelism, &indexed
-	job.Spec.BackoffLimitPerIndex = &limit
-
-	c, err := cluster.New(job, jobtest.Noon())
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	caller, cache := jobtest.NewCaller(), c.NewCache(true)
-	for c.Job().Status.CompletionTime == nil && !c.Now.After(jobtest.Noon().Add(time.Hour)) {
-		out := c.Run(caller, cache)
-		for _, e := range caller.Machine.Result().Events {
-			fmt.Println(c.Now.Format("15:04:05"), e.Reason, strings.TrimPrefix(e.Message, "Created pod: "))
-		}
-		for _, pod := range c.Pods() {
-			code := int32(0)
-			if pod.Annotations[batchv1.JobCompletionIndexAnnotation] == "3" {
-				code = 42
-			}
-			c.End(pod.UID, code)
-		}
-		c.Now = c.Now.Add(max(out.After, time.Second))
-		if st := c.Job().Status; len(st.Conditions) == 2 {
-			fmt.Println("completed", st.CompletedIndexes, "failed", *st.FailedIndexes, st.Conditions[1].Reason)
-			break
-		}
-	}
-	// Output:
-	// 12:00:00 SuccessfulCreate job-0-1
-	// 12:00:00 SuccessfulCreate job-1-2
-	// 12:00:01 SuccessfulCreate job-2-3
-	// 12:00:01 SuccessfulCreate job-3-4
-	// 12:00:11 SuccessfulCreate job-3-5
-	// 12:00:12 FailedIndexes Job has failed indexes
-	// completed 0-2 failed 3 FailedIndexes
 }
