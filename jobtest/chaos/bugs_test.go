@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -19,7 +18,7 @@ import (
 	"github.com/jobfate/jobfate/cluster"
 	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobtest"
-	"github.com/jobfate/jobfate/jobtest/internal/bugs"
+	"github.com/jobfate/jobfate/jobtest/bugs"
 	"github.com/jobfate/jobfate/jobtest/internal/story"
 	"github.com/jobfate/jobfate/jobtest/referee"
 	"github.com/jobfate/jobfate/tracking"
@@ -34,20 +33,11 @@ type bug struct {
 
 var knownBugs = []bug{
 	// Callers that violate the assumptions of the Machine.
-	{name: "a View claims to be newer than it is", property: "S1", controller: looking(func(v *cluster.View) {
-		v.JobsVersion, v.PodsVersion = "999999", "999999"
-	})},
-	{name: "a View claims that its pods are as new as its Job", property: "S1", controller: looking(func(v *cluster.View) {
-		if v.Job == nil {
-			return
-		}
-		job, _ := strconv.Atoi(v.Job.ResourceVersion)
-		pods, _ := strconv.Atoi(v.PodsVersion)
-		v.PodsVersion = strconv.Itoa(max(job, pods))
-	})},
-	{name: "a live read comes from a cache", property: "S1 S6", controller: stale},
+	{name: "a View claims to be newer than it is", property: "S1", controller: bugs.Looking(bugs.Newer)},
+	{name: "a View claims that its pods are as new as its Job", property: "S1", controller: bugs.Looking(bugs.NewerPods)},
+	{name: "a live read comes from a cache", property: "S1 S6", controller: bugs.With(bugs.Caller{Answer: bugs.FromCache})},
 	{name: "a lost creation is reported as rejected", property: "S6", controller: func() cluster.Controller {
-		return &wrong{Caller: jobtest.NewCaller(), answer: func(q *cluster.Request, a cluster.Answer, err error) (cluster.Answer, error) {
+		return &bugs.Caller{Caller: jobtest.NewCaller(), Answer: func(_ *cluster.View, q *cluster.Request, a cluster.Answer, err error) (cluster.Answer, error) {
 			if q.Verb == cluster.Create && err != nil {
 				err = apierrors.NewForbidden(corev1.Resource("pods"), q.Name, err)
 			}
@@ -56,33 +46,29 @@ var knownBugs = []bug{
 	}},
 
 	// Statuses that the API server rejects.
-	{name: "seen, an index in both sets", property: "S4 S11", controller: spoiled(func(_ jobfate.Snapshot, st *batchv1.JobStatus) {
-		if st.FailedIndexes != nil && st.CompletedIndexes != "" {
-			st.FailedIndexes = &st.CompletedIndexes
-		}
-	})},
-	{name: "k139428, active is a literal 0", property: "S10 S11", controller: rewriting(func(st map[string]any) { st["active"] = 0 })},
-	{name: "seen, k125410, k111646, a counted pod is classified again when its phase flips", property: "S1 S11", controller: spoiled(countFlips)},
-	{name: "k132144, an end without a start time", property: "S9 S11", controller: rewriting(atEnd(func(st map[string]any) { st["startTime"] = nil }))},
-	{name: "k134521, the start time is reset", property: "S11", controller: spoiled(func(s jobfate.Snapshot, st *batchv1.JobStatus) {
+	{name: "seen, an index in both sets", property: "S4 S11", controller: bugs.Spoiled(bugs.BothSets)},
+	{name: "k139428, active is a literal 0", property: "S10 S11", controller: bugs.Rewriting(func(st map[string]any) { st["active"] = 0 })},
+	{name: "seen, k125410, k111646, a counted pod is classified again when its phase flips", property: "S1 S11", controller: bugs.Spoiled(countFlips)},
+	{name: "k132144, an end without a start time", property: "S9 S11", controller: bugs.Rewriting(atEnd(func(st map[string]any) { st["startTime"] = nil }))},
+	{name: "k134521, the start time is reset", property: "S11", controller: bugs.Spoiled(func(s jobfate.Snapshot, st *batchv1.JobStatus) {
 		st.StartTime = &metav1.Time{Time: s.Now}
 	})},
-	{name: "k125909, an interim condition that is False ends the Job", property: "S8 S11", controller: rewriting(atEnd(func(st map[string]any) {
+	{name: "k125909, an interim condition that is False ends the Job", property: "S8 S11", controller: bugs.Rewriting(atEnd(func(st map[string]any) {
 		for _, c := range st["conditions"].([]any) {
 			if c := c.(map[string]any); c["type"] == "FailureTarget" {
 				c["status"] = "False"
 			}
 		}
 	}))},
-	{name: "k123775, k125510, an end with pods terminating", property: "S9 S11", controller: rewriting(atEnd(func(st map[string]any) { st["terminating"] = 1 }))},
-	{name: "k123775, an end with pods ready", property: "S10 S11", controller: rewriting(atEnd(func(st map[string]any) { st["ready"] = 1 }))},
-	{name: "k123775, an end without the interim condition", property: "S8 S11", controller: rewriting(atEnd(func(st map[string]any) {
+	{name: "k123775, k125510, an end with pods terminating", property: "S9 S11", controller: bugs.Rewriting(atEnd(func(st map[string]any) { st["terminating"] = 1 }))},
+	{name: "k123775, an end with pods ready", property: "S10 S11", controller: bugs.Rewriting(atEnd(func(st map[string]any) { st["ready"] = 1 }))},
+	{name: "k123775, an end without the interim condition", property: "S8 S11", controller: bugs.Rewriting(atEnd(func(st map[string]any) {
 		st["conditions"] = slices.DeleteFunc(st["conditions"].([]any), func(c any) bool {
 			kind := c.(map[string]any)["type"]
 			return kind == "SuccessCriteriaMet" || kind == "FailureTarget"
 		})
 	}))},
-	{name: "k125089, k125185, k121342, ready alone is not written", property: "L1", controller: amended(func(s jobfate.Snapshot, d *jobfate.Decision) {
+	{name: "k125089, k125185, k121342, ready alone is not written", property: "L1", controller: bugs.Amended(func(s jobfate.Snapshot, d *jobfate.Decision) {
 		if d.Status != nil {
 			same := d.Status.DeepCopy()
 			same.Ready, same.Terminating = s.Job.Status.Ready, s.Job.Status.Terminating
@@ -95,43 +81,28 @@ var knownBugs = []bug{
 	// Counting.
 	{name: "k105200, a stale pod is counted again", property: "S1", controller: forgetful},
 	{name: "KEP-2307, finalizers are removed before the status is stored", property: "S2", controller: hasty},
-	{name: "k104666, UIDs leave the list while pods have the finalizer", property: "S1", controller: spoiled(func(_ jobfate.Snapshot, st *batchv1.JobStatus) {
-		if u := st.UncountedTerminatedPods; u != nil && len(u.Failed) > 1 {
-			st.Failed += int32(len(u.Failed) - 1)
-			u.Failed = u.Failed[:1]
-		}
-	})},
-	{name: "KEP-2307, finalizers are removed from uncounted pods", property: "S2", controller: spoiled(func(_ jobfate.Snapshot, st *batchv1.JobStatus) {
-		st.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{}
-	})},
-	{name: "k109485, k119160, an end before all finalizers are removed", property: "S9 S11", controller: spoiled(func(s jobfate.Snapshot, st *batchv1.JobStatus) {
-		if c := st.Conditions; len(c) > 0 && c[len(c)-1].Type == batchv1.JobFailureTarget && st.Active == 0 && st.StartTime != nil {
-			failed := c[len(c)-1]
-			failed.Type = batchv1.JobFailed
-			st.Failed += int32(len(st.UncountedTerminatedPods.Failed))
-			st.UncountedTerminatedPods, st.Terminating = nil, new(int32)
-			st.Conditions = append(st.Conditions, failed)
-		}
-	})},
-	{name: "k108645, k109429, k141329, the finalizer stays on pods of a Job that is over", property: "L2 L3", controller: amended(func(s jobfate.Snapshot, d *jobfate.Decision) {
+	{name: "k104666, UIDs leave the list while pods have the finalizer", property: "S1", controller: bugs.Spoiled(bugs.LeaveEarly)},
+	{name: "KEP-2307, finalizers are removed from uncounted pods", property: "S2", controller: bugs.Spoiled(bugs.ListNone)},
+	{name: "k109485, k119160, an end before all finalizers are removed", property: "S9 S11", controller: bugs.Spoiled(bugs.EndNow)},
+	{name: "k108645, k109429, k141329, the finalizer stays on pods of a Job that is over", property: "L2 L3", controller: bugs.Amended(func(s jobfate.Snapshot, d *jobfate.Decision) {
 		if s.Job.DeletionTimestamp != nil {
 			d.Strip = nil
 		}
 	})},
-	{name: "the finalizer stays on pods that a Job leaves without a controller", property: "L3", controller: looking(func(v *cluster.View) {
+	{name: "the finalizer stays on pods that a Job leaves without a controller", property: "L3", controller: bugs.Looking(func(v *cluster.View) {
 		if v.Job == nil {
 			v.Pods = slices.DeleteFunc(slices.Clone(v.Pods), func(p *corev1.Pod) bool { return metav1.GetControllerOfNoCopy(p) == nil })
 		}
 	})},
-	{name: "k124798, pods of another controller are touched", property: "S15", controller: looking(changed(func(job *batchv1.Job, p *corev1.Pod) {
+	{name: "k124798, pods of another controller are touched", property: "S15", controller: bugs.Looking(bugs.Changed(func(job *batchv1.Job, p *corev1.Pod) {
 		for i := range p.OwnerReferences {
 			p.OwnerReferences[i].UID, p.OwnerReferences[i].Name = job.UID, job.Name
 		}
 	}))},
-	{name: "k81227, k28486, counters fall", property: "S1 S3 S11", controller: spoiled(func(_ jobfate.Snapshot, st *batchv1.JobStatus) {
+	{name: "k81227, k28486, counters fall", property: "S1 S3 S11", controller: bugs.Spoiled(func(_ jobfate.Snapshot, st *batchv1.JobStatus) {
 		st.Failed = 0
 	})},
-	{name: "k104130, a shared object is changed", property: "S1 S2 S12 L1 L2", controller: amended(func(s jobfate.Snapshot, _ *jobfate.Decision) {
+	{name: "k104130, a shared object is changed", property: "S1 S2 S12 L1 L2", controller: bugs.Amended(func(s jobfate.Snapshot, _ *jobfate.Decision) {
 		for _, pod := range s.Pods {
 			if pod.Status.Phase == corev1.PodFailed {
 				pod.Status.Phase = corev1.PodSucceeded
@@ -139,7 +110,7 @@ var knownBugs = []bug{
 		}
 	})},
 	{name: "a creation that has failed counts as active", property: "S10", controller: func() cluster.Controller {
-		return &wrong{Caller: jobtest.NewCaller(), answer: func(q *cluster.Request, a cluster.Answer, err error) (cluster.Answer, error) {
+		return &bugs.Caller{Caller: jobtest.NewCaller(), Answer: func(_ *cluster.View, q *cluster.Request, a cluster.Answer, err error) (cluster.Answer, error) {
 			if q.Verb == cluster.Create && err != nil {
 				a.Pod = q.Pod.DeepCopy()
 				a.Pod.Name, a.Pod.UID, a.Pod.ResourceVersion = "made-up", "made-up", "1"
@@ -153,12 +124,12 @@ var knownBugs = []bug{
 	{name: "k130333, k137210, a decision on a stale Job", property: "S5 S6 S7", controller: forgetful},
 	{name: "a creation is sent again and counted although its pod has finished", property: "L1 L2", controller: resending},
 	{name: "k131917, k142142, memory is keyed by the name", property: "L2", controller: byName},
-	{name: "k140839, two pods run for one index", property: "S5 S6", controller: looking(changed(func(_ *batchv1.Job, p *corev1.Pod) {
+	{name: "k140839, two pods run for one index", property: "S5 S6", controller: bugs.Looking(bugs.Changed(func(_ *batchv1.Job, p *corev1.Pod) {
 		if p.Annotations[batchv1.JobCompletionIndexAnnotation] == "1" {
 			p.Annotations[batchv1.JobCompletionIndexAnnotation] = "0"
 		}
 	}))},
-	{name: "k99865, k115349, duplicates and indexes out of range count", property: "S1 S11", controller: spoiled(func(s jobfate.Snapshot, st *batchv1.JobStatus) {
+	{name: "k99865, k115349, duplicates and indexes out of range count", property: "S1 S11", controller: bugs.Spoiled(func(s jobfate.Snapshot, st *batchv1.JobStatus) {
 		if isIndexed(&s.Job.Spec) {
 			st.Succeeded = 0
 			for _, pod := range s.Pods {
@@ -178,24 +149,20 @@ var knownBugs = []bug{
 	// Backoff, policy, deadline.
 	{name: "seen, no timer for indexes that back off", property: "L2 L5", controller: waiting(func(time.Duration) time.Duration { return 0 })},
 	{name: "k110239, k107226, one timer overwrites another", property: "L5", controller: waiting(func(d time.Duration) time.Duration { return 2 * d })},
-	{name: "annotations, a replacement forgets the failures", property: "S13", controller: asking(func(q *cluster.Request) {
+	{name: "annotations, a replacement forgets the failures", property: "S13", controller: bugs.Asking(func(q *cluster.Request) {
 		if q.Verb == cluster.Create && q.Pod.Annotations[batchv1.JobIndexFailureCountAnnotation] != "" {
 			q.Pod = q.Pod.DeepCopy()
 			q.Pod.Annotations[batchv1.JobIndexFailureCountAnnotation] = "0"
 		}
 	})},
-	{name: "k70251, k92245, k60735, requeues count as failures", property: "S1", controller: spoiled(func(s jobfate.Snapshot, st *batchv1.JobStatus) {
-		if len(s.Pods) > 0 {
-			st.Failed++
-		}
-	})},
+	{name: "k70251, k92245, k60735, requeues count as failures", property: "S1", controller: bugs.Spoiled(bugs.AddFailure)},
 	{name: "k114391, parallelism bypasses the backoff", property: "S12", controller: func() cluster.Controller {
 		return jobtest.NewCaller(jobfate.Backoff(backoff.Policy{Base: time.Millisecond, Cap: time.Millisecond}))
 	}},
 	{name: "k114516, k114768, an event resets the backoff", property: "S12", controller: amnesiac, job: plain},
-	{name: "k114650, a restart forgets the backoff", property: "S12", controller: looking(withoutCounted), job: plain},
-	{name: "k118413, the finish time falls back to now", property: "L2", controller: looking(func(v *cluster.View) {
-		changed(func(_ *batchv1.Job, p *corev1.Pod) {
+	{name: "k114650, a restart forgets the backoff", property: "S12", controller: bugs.Looking(withoutCounted), job: plain},
+	{name: "k118413, the finish time falls back to now", property: "L2", controller: bugs.Looking(func(v *cluster.View) {
+		bugs.Changed(func(_ *batchv1.Job, p *corev1.Pod) {
 			for i := range p.Status.ContainerStatuses {
 				if ended := p.Status.ContainerStatuses[i].State.Terminated; ended != nil && p.Status.Phase == corev1.PodFailed {
 					ended.FinishedAt = metav1.NewTime(v.Now)
@@ -203,31 +170,31 @@ var knownBugs = []bug{
 			}
 		})(v)
 	})},
-	{name: "k115844, k125695, a terminating pod is replaced", property: "S6", controller: spec(func(s *batchv1.JobSpec) {
+	{name: "k115844, k125695, a terminating pod is replaced", property: "S6", controller: bugs.Spec(func(s *batchv1.JobSpec) {
 		s.PodReplacementPolicy, s.PodFailurePolicy = new(batchv1.TerminatingOrFailed), nil
 	})},
-	{name: "KEP-3329, a rule other than the first match decides", property: "S2 S14", controller: spec(func(s *batchv1.JobSpec) {
+	{name: "KEP-3329, a rule other than the first match decides", property: "S2 S14", controller: bugs.Spec(func(s *batchv1.JobSpec) {
 		if s.PodFailurePolicy != nil {
 			slices.Reverse(s.PodFailurePolicy.Rules)
 		}
 	})},
-	{name: "seen, a pod that fails the Job is counted before the verdict is stored", property: "S18", controller: amended(bugs.ForgetVerdict)},
+	{name: "seen, a pod that fails the Job is counted before the verdict is stored", property: "S18", controller: bugs.Amended(bugs.ForgetVerdict)},
 	{name: "seen, the pods of a Job that ends are deleted before the verdict is stored", property: "S22", controller: deletingFirst},
-	{name: "seen, a Job ends for another reason than it was stored", property: "S22", controller: rewriting(atEnd(func(st map[string]any) {
+	{name: "seen, a Job ends for another reason than it was stored", property: "S22", controller: bugs.Rewriting(atEnd(func(st map[string]any) {
 		for _, c := range st["conditions"].([]any) {
 			if c := c.(map[string]any); c["type"] == "Failed" {
 				c["reason"] = "Other"
 			}
 		}
 	}))},
-	{name: "pods are created while the Job is suspended", property: "S7", controller: spec(func(s *batchv1.JobSpec) { s.Suspend = new(bool) })},
+	{name: "pods are created while the Job is suspended", property: "S7", controller: bugs.Spec(func(s *batchv1.JobSpec) { s.Suspend = new(bool) })},
 	{name: "pods are not deleted when the Job is suspended", property: "L1", controller: sparing(func(s jobfate.Snapshot, _ jobfate.Deletion) bool {
 		return *s.Job.Spec.Suspend
 	})},
 	{name: "pods are not deleted when parallelism falls", property: "L1", controller: sparing(func(s jobfate.Snapshot, d jobfate.Deletion) bool {
 		return !*s.Job.Spec.Suspend && d.Cause == jobfate.CauseTooMany
 	})},
-	{name: "a verdict is removed", property: "S8 S11", controller: amended(func(s jobfate.Snapshot, d *jobfate.Decision) {
+	{name: "a verdict is removed", property: "S8 S11", controller: bugs.Amended(func(s jobfate.Snapshot, d *jobfate.Decision) {
 		if d.Status == nil && !referee.Ended(s.Job) {
 			d.Status = s.Job.Status.DeepCopy()
 		}
@@ -236,13 +203,13 @@ var knownBugs = []bug{
 		}
 	})},
 	{name: "the end is changed", property: "S1 S8 S11", controller: restless},
-	{name: "a rejected status is sent again and again", property: "L4 S11", controller: spoiled(func(_ jobfate.Snapshot, st *batchv1.JobStatus) { st.Active = -1 })},
-	{name: "a status is written in each sync", property: "L1", controller: amended(func(s jobfate.Snapshot, d *jobfate.Decision) {
+	{name: "a rejected status is sent again and again", property: "L4 S11", controller: bugs.Spoiled(func(_ jobfate.Snapshot, st *batchv1.JobStatus) { st.Active = -1 })},
+	{name: "a status is written in each sync", property: "L1", controller: bugs.Amended(func(s jobfate.Snapshot, d *jobfate.Decision) {
 		if d.Status == nil && !referee.Ended(s.Job) {
 			d.Status = s.Job.Status.DeepCopy()
 		}
 	})},
-	{name: "patches have no UID", property: "S15", controller: asking(func(q *cluster.Request) {
+	{name: "patches have no UID", property: "S15", controller: bugs.Asking(func(q *cluster.Request) {
 		if q.Verb == cluster.Patch {
 			q.Patch = []byte(strings.ReplaceAll(string(q.Patch), `"uid":"`+string(q.UID)+`",`, ""))
 		}
@@ -254,47 +221,19 @@ func plain(s *batchv1.JobSpec) {
 	*s = batchv1.JobSpec{Template: s.Template, Completions: new(int32(3)), Parallelism: s.Parallelism, BackoffLimit: new(int32(6))}
 }
 
-// stale is a caller whose live reads return the content of its caches.
-func stale() cluster.Controller {
-	var seen cluster.View
-	return &wrong{
-		Caller: jobtest.NewCaller(),
-		view:   func(v *cluster.View) { seen = *v },
-		answer: func(q *cluster.Request, a cluster.Answer, err error) (cluster.Answer, error) {
-			switch q.Verb {
-			case cluster.Get:
-				a.Job = seen.Job
-			case cluster.List:
-				a.Pods, a.Version = seen.Pods, seen.Barrier
-			}
-			return a, err
-		},
-	}
-}
-
 // forgetful is a caller that forgets its writes in flight.
 func forgetful() cluster.Controller {
-	return &wrong{Caller: jobtest.NewCaller(), before: func(w *wrong) { bugs.ForgetInFlight(w.Machine) }}
+	return &bugs.Caller{Caller: jobtest.NewCaller(), Before: func(c *bugs.Caller, _ *cluster.Client) { bugs.ForgetInFlight(c.Machine) }}
 }
 
 func waiting(how func(time.Duration) time.Duration) func() cluster.Controller {
-	return func() cluster.Controller { return &wrong{Caller: jobtest.NewCaller(), after: how} }
-}
-
-// spoiled is a caller whose first status write of each sync is changed.
-func spoiled(how func(jobfate.Snapshot, *batchv1.JobStatus)) func() cluster.Controller {
-	return amended(func(s jobfate.Snapshot, d *jobfate.Decision) {
-		if d.Status != nil {
-			d.Status = d.Status.DeepCopy()
-			how(s, d.Status)
-		}
-	})
+	return bugs.With(bugs.Caller{After: how})
 }
 
 // sparing is a caller that omits some deletions, and stores a status that is consistent with
 // that.
 func sparing(which func(jobfate.Snapshot, jobfate.Deletion) bool) func() cluster.Controller {
-	return amended(func(s jobfate.Snapshot, d *jobfate.Decision) {
+	return bugs.Amended(func(s jobfate.Snapshot, d *jobfate.Decision) {
 		if d.Status == nil {
 			return
 		}
@@ -344,9 +283,9 @@ func countFlips(s jobfate.Snapshot, st *batchv1.JobStatus) {
 // the pod has ended. That answer has no UID, so the caller never observes the creation.
 func resending() cluster.Controller {
 	made, lost, sent := 0, "", ""
-	return &wrong{
+	return &bugs.Caller{
 		Caller: jobtest.NewCaller(),
-		ask: func(q *cluster.Request) {
+		Ask: func(q *cluster.Request) {
 			if q.Verb == cluster.Create {
 				if sent = lost; sent == "" {
 					made++
@@ -356,7 +295,7 @@ func resending() cluster.Controller {
 				q.Pod.Name = sent
 			}
 		},
-		answer: func(q *cluster.Request, a cluster.Answer, err error) (cluster.Answer, error) {
+		Answer: func(_ *cluster.View, q *cluster.Request, a cluster.Answer, err error) (cluster.Answer, error) {
 			switch {
 			case q.Verb != cluster.Create:
 				return a, err
@@ -393,7 +332,7 @@ func deletingFirst() cluster.Controller {
 
 // amnesiac is a caller that restarts for every sync.
 func amnesiac() cluster.Controller {
-	return &wrong{before: func(w *wrong) { w.Caller = jobtest.NewCaller() }, view: withoutCounted}
+	return &bugs.Caller{Before: func(c *bugs.Caller, _ *cluster.Client) { c.Caller = jobtest.NewCaller() }, View: withoutCounted}
 }
 
 // withoutCounted hides the pods that the status counts.
@@ -405,7 +344,7 @@ func withoutCounted(v *cluster.View) {
 // earlier Job of that name.
 func byName() cluster.Controller {
 	var unseen []types.UID
-	caller := &wrong{Caller: jobtest.NewCaller(), answer: func(q *cluster.Request, a cluster.Answer, err error) (cluster.Answer, error) {
+	caller := &bugs.Caller{Caller: jobtest.NewCaller(), Answer: func(_ *cluster.View, q *cluster.Request, a cluster.Answer, err error) (cluster.Answer, error) {
 		if q.Verb == cluster.Create && err == nil {
 			unseen = append(unseen, a.Pod.UID)
 		}

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate/cluster"
+	"github.com/jobfate/jobfate/jobtest/bugs"
 	"github.com/jobfate/jobfate/jobtest/effort"
 	"github.com/jobfate/jobfate/jobtest/internal/driver"
 )
@@ -114,7 +115,7 @@ func TestBarePods(t *testing.T) {
 		"nothing":       func(p *corev1.Pod) { *p = corev1.Pod{} },
 	} {
 		t.Run(name, func(t *testing.T) {
-			controller := asking(func(q *cluster.Request) {
+			controller := bugs.Asking(func(q *cluster.Request) {
 				if q.Verb == cluster.Create {
 					q.Pod = q.Pod.DeepCopy()
 					strip(q.Pod)

@@ -16,6 +16,7 @@ import (
 	"github.com/jobfate/jobfate/cluster"
 	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobtest"
+	"github.com/jobfate/jobfate/jobtest/bugs"
 	"github.com/jobfate/jobfate/jobtest/referee"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -47,12 +48,12 @@ func lifeWith(t *testing.T, keys tracking.Keys, names *strings.Replacer, seed ui
 	add := func(what ...any) { life = append(life, names.Replace(fmt.Sprint(what...))) }
 	r := Run(Config{Seed: seed, Mode: Mode(seed % 2), Rules: referee.Rules{Keys: keys}, Controller: func() cluster.Controller {
 		caller := jobtest.NewCaller(jobfate.Keys(keys))
-		return &wrong{
+		return &bugs.Caller{
 			Caller: caller,
-			ask: func(q *cluster.Request) {
+			Ask: func(q *cluster.Request) {
 				add(q.Verb, q.Namespace, q.Name, q.UID, encoded(renamed(q.Pod, names)), string(q.Patch), encoded(q.Options))
 			},
-			after: func(requeue time.Duration) time.Duration {
+			After: func(requeue time.Duration) time.Duration {
 				r := caller.Machine.Result()
 				add(r.Requeue, r.Err, r.Gone, r.Events, r.Metrics)
 				return requeue
@@ -91,7 +92,7 @@ func TestOwnKeys_judged(t *testing.T) {
 			return c
 		}},
 		{"the failure count of an index starts again", "S13", func() cluster.Controller {
-			return &wrong{Caller: caller(), ask: func(q *cluster.Request) {
+			return &bugs.Caller{Caller: caller(), Ask: func(q *cluster.Request) {
 				if q.Verb == cluster.Create && q.Pod.Annotations[ownKeys.FailureCount] != "" {
 					q.Pod = q.Pod.DeepCopy()
 					q.Pod.Annotations[ownKeys.FailureCount] = "0"

@@ -13,6 +13,7 @@ import (
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/cluster"
 	"github.com/jobfate/jobfate/jobtest"
+	"github.com/jobfate/jobfate/jobtest/bugs"
 	"github.com/jobfate/jobfate/jobtest/referee"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -24,15 +25,15 @@ var livenessLies = []struct {
 	spec           func(*batchv1.JobSpec)
 	controller     func() cluster.Controller
 }{
-	{"L1", "still sends requests", nil, amended(func(s jobfate.Snapshot, d *jobfate.Decision) {
+	{"L1", "still sends requests", nil, bugs.Amended(func(s jobfate.Snapshot, d *jobfate.Decision) {
 		if d.Status == nil && !referee.Ended(s.Job) {
 			d.Status = s.Job.Status.DeepCopy()
 		}
 	})},
 	{"L1", "but sends one in the next", nil, everyThird},
-	{"L1", "the status says", nil, looking(changed(func(_ *batchv1.Job, p *corev1.Pod) { p.Status.Conditions = nil }))},
+	{"L1", "the status says", nil, bugs.Looking(bugs.Changed(func(_ *batchv1.Job, p *corev1.Pod) { p.Status.Conditions = nil }))},
 	{"L1", "its status does not say so", nil, indifferent},
-	{"L2", "the Job has not ended", nil, amended(func(_ jobfate.Snapshot, d *jobfate.Decision) { d.Strip = nil })},
+	{"L2", "the Job has not ended", nil, bugs.Amended(func(_ jobfate.Snapshot, d *jobfate.Decision) { d.Strip = nil })},
 	{"L3", "keeps its finalizer", nil, leaving},
 	{"L4", "is sent again unchanged", nil, insisting},
 	{"L5", "has set no requeue", func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = new(int64(5)) },
@@ -56,7 +57,7 @@ func everyThird() cluster.Controller {
 
 // indifferent is a caller that stops when all pods have succeeded, and stores no verdict.
 func indifferent() cluster.Controller {
-	caller := rewriting(func(st map[string]any) { st["conditions"], st["completionTime"] = nil, nil })()
+	caller := bugs.Rewriting(func(st map[string]any) { st["conditions"], st["completionTime"] = nil, nil })()
 	return syncing(func(client *cluster.Client) (time.Duration, error) {
 		if client.Job != nil && client.Job.Status.Succeeded == *client.Job.Spec.Completions {
 			return 0, nil

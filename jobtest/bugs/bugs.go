@@ -1,4 +1,4 @@
-// Package bugs holds bugs that the tests of several kits inject into a caller, to check
+// Package bugs holds bugs that the tests of several kits plant in the reference caller, to check
 // that the kits find them. Each bug changes a decision before it is carried out.
 package bugs
 
