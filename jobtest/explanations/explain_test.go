@@ -91,72 +91,45 @@ func TestExplanation_fault(t *testing.T) {
 	}
 }
 
-// If an index has several active pods, the explanation is about the one that stays, whatever
-// the order of the pods.
-func TestExplanation_duplicatePods(t *testing.T) {
-	job := decidetest.SpecJob(t, "completions: 1\ncompletionMode: Indexed")
-	for stays, phases := range map[string][]corev1.PodPhase{
-		"job-p1": {corev1.PodRunning, corev1.PodPending, corev1.PodPending},
-		"job-p2": {corev1.PodPending, corev1.PodRunning, corev1.PodPending},
-		"job-p3": {corev1.PodPending, corev1.PodPending, corev1.PodRunning},
-	} {
-		pods := []*corev1.Pod{named("job-p1", job, 1, phases[0]), named("job-p2", job, 1, phases[1]), named("job-p3", job, 1, phases[2])}
-		for range 2 {
-			r := explained(t, job, pods...).Index(0)
-			if want := "active, pod " + stays; r.Code != explain.IndexActive || r.Text != want {
-				t.Errorf("got %s: %s, want %s", r.Code, r.Text, want)
-			}
-			slices.Reverse(pods)
-		}
-	}
-}
-
-// If an index has two pods, the explanation names the active one before the terminating one, and
-// the first of two in the same state.
-func TestExplanation_whichOfTwoPods(t *testing.T) {
+// If an index has several pods, the explanation is about the active one that stays, before a terminating one, and about
+// the first of those in the same state, whatever the order of the pods.
+func TestExplanation_podsOfAnIndex(t *testing.T) {
 	job := decidetest.SpecJob(t, "completions: 1\ncompletionMode: Indexed\npodReplacementPolicy: Failed")
-	pod := func(name string, changes ...func(*corev1.Pod)) *corev1.Pod {
-		pod := named("pod-"+name, job, 1, corev1.PodRunning)
-		for _, change := range changes {
-			change(pod)
-		}
-		return pod
-	}
-	deleted := func(p *corev1.Pod) { p.DeletionTimestamp = &job.CreationTimestamp }
+	suspended := job.DeepCopy()
+	*suspended.Spec.Suspend = true
+	const goes = corev1.PodPhase("terminating")
+	const runs, waits = corev1.PodRunning, corev1.PodPending
 	for _, test := range []struct {
-		name       string
-		pods       []*corev1.Pod
-		unobserved int // creations, so that no pod is deleted
+		job        *batchv1.Job
+		pods       []corev1.PodPhase // of a, b, c
+		unobserved int               // creations, so that no pod is deleted
 		code       explain.Code
 		want       string
 	}{
-		{"both active", []*corev1.Pod{pod("a"), pod("b")}, 1, explain.IndexActive, "active, pod pod-a"},
-		{"the first terminating", []*corev1.Pod{pod("a", deleted), pod("b")}, 0, explain.IndexActive, "active, pod pod-b"},
-		{"the second terminating", []*corev1.Pod{pod("a"), pod("b", deleted)}, 0, explain.IndexActive, "active, pod pod-a"},
-		{"both terminating", []*corev1.Pod{pod("a", deleted), pod("b", deleted)}, 0, explain.IndexTerminating, "waiting for pod pod-a to terminate"},
+		{job, []corev1.PodPhase{runs, waits, waits}, 0, explain.IndexActive, "active, pod a"},
+		{job, []corev1.PodPhase{waits, runs, waits}, 0, explain.IndexActive, "active, pod b"},
+		{job, []corev1.PodPhase{waits, waits, runs}, 0, explain.IndexActive, "active, pod c"},
+		{job, []corev1.PodPhase{runs, runs}, 1, explain.IndexActive, "active, pod a"},
+		{job, []corev1.PodPhase{goes, runs}, 0, explain.IndexActive, "active, pod b"},
+		{job, []corev1.PodPhase{runs, goes}, 0, explain.IndexActive, "active, pod a"},
+		{job, []corev1.PodPhase{goes, goes}, 0, explain.IndexTerminating, "waiting for pod a to terminate"},
+		{suspended, []corev1.PodPhase{runs, runs, runs}, 0, explain.IndexRemoving,
+			"deleting pod a, because another pod of the index is active"},
 	} {
-		for range 2 {
-			in := jobfate.Snapshot{Job: job, Pods: test.pods, Now: job.CreationTimestamp.Time, InFlight: jobfate.InFlight{Creations: test.unobserved}}
-			if r := explain.Of(decidetest.MustDecide(t, in)).Index(0); r.Code != test.code || r.Text != test.want {
-				t.Errorf("%s: got %s: %s, want %s: %s", test.name, r.Code, r.Text, test.code, test.want)
+		in := jobfate.Snapshot{Job: test.job, Now: job.CreationTimestamp.Time, InFlight: jobfate.InFlight{Creations: test.unobserved}}
+		for i, phase := range test.pods {
+			pod := named(string(rune('a'+i)), job, 1, phase)
+			if phase == goes {
+				pod.Status.Phase, pod.DeletionTimestamp = runs, &job.CreationTimestamp
 			}
-			slices.Reverse(test.pods)
+			in.Pods = append(in.Pods, pod)
 		}
-	}
-}
-
-// If all active pods of an index are deleted, the explanation is about the first.
-func TestExplanation_duplicatePodsThatGo(t *testing.T) {
-	job := decidetest.SpecJob(t, "completions: 1\ncompletionMode: Indexed\nsuspend: true")
-	pods := []*corev1.Pod{
-		named("job-p0", job, 1, corev1.PodRunning), named("job-p1", job, 1, corev1.PodRunning), named("job-p2", job, 1, corev1.PodRunning),
-	}
-	for range 2 {
-		r := explained(t, job, pods...).Index(0)
-		if want := "deleting pod job-p0, because another pod of the index is active"; r.Code != explain.IndexRemoving || r.Text != want {
-			t.Errorf("got %s: %s, want %s: %s", r.Code, r.Text, explain.IndexRemoving, want)
+		for range 2 {
+			if r := explain.Of(decidetest.MustDecide(t, in)).Index(0); r.Code != test.code || r.Text != test.want {
+				t.Errorf("%v: got %s: %s, want %s: %s", test.pods, r.Code, r.Text, test.code, test.want)
+			}
+			slices.Reverse(in.Pods)
 		}
-		slices.Reverse(pods)
 	}
 }
 
