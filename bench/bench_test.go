@@ -17,11 +17,10 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/conformance/real"
-	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
-var small = scale{pods: []int{20, 60}, intervals: []int{1, 30}, completed: 1 << 20}
+var small = scale{pods: []int{20, 60}, intervals: []int{1, 30}}
 
 // The table has a row for each target, and further rows.
 func TestTableIsComplete(t *testing.T) {
@@ -40,9 +39,6 @@ func TestTableIsComplete(t *testing.T) {
 		{"Decide, 60 pods, failed and backing off", "real controller", "≥ 10"},
 		{"Decide, 60 pods, failed and backing off, per index", "floor", "≤ 3"},
 		{"Decide, 60 pods, failed and backing off, per index", "real controller", "≥ 10"},
-		{"Decide, 60 pods, half succeeded, to be counted", "floor", ""},
-		{"Decide, 60 pods, failed, 500 of them uncounted", "real controller", ""},
-		{"Decide, 60 pods, succeeded: the terminal sync", "real controller", ""},
 		{"one pod: the decision to create it", "real controller", "≥ 3"},
 		{"one pod: an event and a sync that changes nothing", "real controller", "≥ 3.5"},
 		{"one pod: the decision to create it: allocations", "", "≤ 40"},
@@ -52,7 +48,6 @@ func TestTableIsComplete(t *testing.T) {
 		{"per index, 60 pods, failed and backing off", "regular Indexed Job", "≤ 1.10"},
 		{"one event and a sync, 60 pods, running: least", "", "≤ 20 µs"},
 		{"one event and a sync, 60 pods, running, per index: least, more than with 20", "", "≤ 3 µs"},
-		{"one event and a sync, 60 pods, every second completed: least", "", ""},
 		{"one event and a sync, 60 pods, failed and backing off, per index: least", "", "≤ 100 µs"},
 		{"one event and a sync, 60 pods, failed and backing off, per index, cold: least", "", ""},
 		{"one event and a sync, 60 pods, a third each backing off, completed, failed: least", "", "≤ 100 µs"},
@@ -60,9 +55,9 @@ func TestTableIsComplete(t *testing.T) {
 		{"a pod ends and is counted, 60 pods, scattered: least, beside the texts", "", "≤ 100 µs"},
 		{"bytes per pod in a Machine, 60 pods, running, per index", "", "≤ 120"},
 		{"bytes of a Machine, a Job of one pod", "", "≤ 3 kB"},
-		{"a life, 60 indexes that each fail once: least", "to feed and to decide", "≤ 3 s"},
+		{"a life, 60 indexes that each fail once: least", "", "≤ 3 s"},
 		{"a life, 60 indexes that each fail once, per index", "20", "≤ 12"},
-		{"a life, 600 indexes that each fail once: least", "to feed and to decide", ""},
+		{"a life, 600 indexes that each fail once: least", "", ""},
 		{"parse singles, 30 intervals", "real controller", "≥ 4"},
 		{"parse singles, 30 intervals: least", "", "≤ 1 ms"},
 		{"parse singles, 30 intervals: allocations", "", "≤ 2"},
@@ -70,9 +65,6 @@ func TestTableIsComplete(t *testing.T) {
 		{"format singles, 30 intervals: least", "", "≤ 0.6 ms"},
 		{"format singles, 30 intervals: allocations", "", "≤ 1"},
 		{"union, add 500 to singles, 30 intervals: per interval, least", "", "≤ 2 ns"},
-		{"contains, random, 30 intervals: least", "", ""},
-		{"two ranges up to 2³¹−2: make and count", "bitset", ""},
-		{"validate a status, 2 × 30 intervals", "API server", ""},
 		{"explain, JSON, 60 pods", "decoding", "≤ 1.5"},
 		{"explain, YAML, 60 pods: peak memory", "decoding", "≤ 1.3"},
 		{"explain, JSON, 2 Jobs of 10 pods", "decoding", "≤ 1.5"},
@@ -105,7 +97,7 @@ func TestTableIsComplete(t *testing.T) {
 
 // Both sides of a comparison end with the same status.
 func TestSidesDoTheSame(t *testing.T) {
-	for _, s := range jobStates {
+	for _, s := range []jobState{running, backingOff, half} {
 		w := newWorld(s, 40)
 		for name, w := range map[string]*world{"regular": w, "per index": w.withLimitPerIndex(), "more completions": w.withCompletions(1000)} {
 			if name == "more completions" && s.name != running.name && s.name != backingOff.name {
@@ -152,7 +144,7 @@ func statusAfter(t *testing.T, w *world) *batchv1.JobStatus {
 func TestRealSync(t *testing.T) {
 	runtime.LockOSThread() // the clock measures this thread
 	defer runtime.UnlockOSThread()
-	for _, s := range jobStates {
+	for _, s := range []jobState{running, backingOff, half} {
 		w := newWorld(s, 30)
 		for range 2 { // a second sync is like the first
 			if took, err := w.realSync().run(1); err != nil || took <= 0 {
@@ -162,31 +154,12 @@ func TestRealSync(t *testing.T) {
 	}
 }
 
-// All representations of a set hold the same indexes, before and after a union.
-func TestCollections(t *testing.T) {
-	for _, n := range []int{1, 2, 40} {
-		for _, s := range setsOf(n) {
-			c := newCollection(s.set)
-			if got := len(slices.Collect(c.ours.Intervals())); got != n {
-				t.Errorf("%s: got %d intervals, want %d", s.name, got, n)
-			}
-			for side, got := range map[string]string{"jobfate": c.ours.String(), "real": c.real.String(), "roaring": c.formatRoaring()} {
-				if got != c.text {
-					t.Errorf("%s: %s writes %q, want %q", s.name, side, got, c.text)
-				}
-			}
-			few := newCollection(scattered(5, s.set))
-			union := c.ours.Union(few.ours)
-			merged, bits, flags := c.real.Merge(few.real), addTo(c.roaring.Clone(), few.ours), c.bitset.Union(few.bitset)
-			for i := range indexset.Max {
-				if last, _ := union.Max(); i > last+1 {
-					break
-				}
-				want := union.Contains(i)
-				if merged.Has(int(i)) != want || bits.Contains(uint32(i)) != want || flags.Test(uint(i)) != want {
-					t.Errorf("%s: the sides differ in %d", s.name, i)
-				}
-			}
+// Both sides format a set alike.
+func TestSets(t *testing.T) {
+	for _, s := range setsOf(40) {
+		text := s.set.String()
+		if got, n := real.ParseIndexes(text, math.MaxInt32).String(), len(slices.Collect(s.set.Intervals())); got != text || n != 40 {
+			t.Errorf("%s: %d intervals, %q; the real controller writes %q", s.name, n, text, got)
 		}
 	}
 }
@@ -243,8 +216,8 @@ func TestLife(t *testing.T) {
 	defer runtime.UnlockOSThread()
 	for _, perIndex := range []bool{false, true} {
 		l := newFedLife(700, perIndex) // more than one sync creates
-		if err := l.live(); err != nil || l.took <= l.decided || l.decided <= 0 || l.syncs < 5 {
-			t.Errorf("per index %t: %v after %d syncs, in which the Machine took %v, %v of it to decide", perIndex, err, l.syncs, l.took, l.decided)
+		if err := l.live(); err != nil || l.took <= 0 || l.syncs < 5 {
+			t.Errorf("per index %t: %v after %d syncs, in which the Machine took %v", perIndex, err, l.syncs, l.took)
 		}
 	}
 	l := newFedLife(3, false)

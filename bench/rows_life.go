@@ -28,7 +28,6 @@ type fedLife struct {
 	running []string
 	failed  map[string]bool // the indexes whose first pod has failed
 	took    time.Duration   // the time in the Machine
-	decided time.Duration   // the part of that for feeding and deciding
 	floor   time.Duration   // the time for the same pods, patches and feeding without a decision
 	fed     map[string]*corev1.Pod
 	syncs   int
@@ -81,14 +80,13 @@ func (l *fedLife) sync() (after time.Duration, err error) {
 			l.fed[pod.Name] = pod
 		}
 	})
-	before := l.took
 	l.time(&l.took, func() {
 		for _, pod := range l.changed {
 			l.machine.Feed(pod.Name, pod)
 		}
 		err = l.machine.Begin(l.view())
 	})
-	l.changed, l.decided = nil, l.decided+l.took-before
+	l.changed = nil
 	for err == nil {
 		var batch []jobfate.Request
 		if l.time(&l.took, func() { batch = l.machine.Next() }); len(batch) == 0 {
@@ -209,10 +207,9 @@ func lifeRows(m meter, z scale, emit emit) error {
 			if perIndex {
 				what += ", per index"
 			}
-			whole := row{what: what + ": least", ours: span(best.took), beside: "to feed and to decide",
-				theirs: span(best.decided)}
+			var limit target
 			if k == 1 {
-				whole = whole.with(atMost(float64(3*time.Second), "≤ 3 s"), float64(best.took))
+				limit = atMost(float64(3*time.Second), "≤ 3 s")
 				growth := float64(best.took) / float64(before)
 				emit(row{what: what, ours: span(best.took), beside: many(z.pods[len(z.pods)-2]),
 					theirs: span(before), ratio: fmt.Sprintf("%.1f ×", growth), samples: []float64{growth}}.
@@ -223,7 +220,7 @@ func lifeRows(m meter, z scale, emit emit) error {
 			if k == 1 {
 				floor = floor.with(atMost(2, "≤ 2"), x)
 			}
-			emit(whole, floor, row{what: what + ": syncs, memory with the pods",
+			emit(absolute(what+": least", best.took, limit), floor, row{what: what + ": syncs, memory with the pods",
 				ours: fmt.Sprintf("%d, %d MB", best.syncs, best.bytes>>20)})
 			before = best.took
 		}

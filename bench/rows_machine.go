@@ -97,7 +97,6 @@ func eventRows(m meter, z scale, emit emit) error {
 		{"failed and backing off, per index", backingOff, perIndex, fair, target{}, false},
 		{"failed and backing off, per index, cold", backingOff, perIndex, target{}, target{}, true},
 		{"a third each backing off, completed, failed", backingOff, (*world).inThirds, fair, target{}, false},
-		{"every second completed", half, (*world).countedHalf, target{}, target{}, false},
 	} {
 		var sides []side
 		for _, n := range []int{fewest, most} {

@@ -15,7 +15,6 @@ import (
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/conformance/real"
-	"github.com/jobfate/jobfate/indexset"
 )
 
 var now = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -23,19 +22,13 @@ var now = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 // A jobState is a state of a large Job.
 type jobState struct {
 	name string
-	// perIndex says that the state is also measured with a backoff limit per index.
-	perIndex bool
-	pod      func(index int, pod *corev1.Pod)
-	status   func(n int, pods []*corev1.Pod, status *batchv1.JobStatus)
+	pod  func(index int, pod *corev1.Pod)
 }
 
 var (
-	running    = jobState{name: "running", perIndex: true, pod: runs, status: allRun}
-	backingOff = jobState{name: "failed and backing off", perIndex: true, pod: failedJustNow, status: allRun}
-	half       = jobState{name: "half succeeded, to be counted", pod: halfSucceeded, status: allRun}
-	mass       = jobState{name: "failed, 500 of them uncounted", pod: failedJustNow, status: someUncounted}
-	terminal   = jobState{name: "succeeded: the terminal sync", pod: counted, status: allCounted}
-	jobStates  = []jobState{running, backingOff, half, mass, terminal}
+	running    = jobState{"running", func(int, *corev1.Pod) {}}
+	backingOff = jobState{"failed and backing off", failedJustNow}
+	half       = jobState{"half succeeded, to be counted", halfSucceeded}
 )
 
 // A world is a Job and its pods.
@@ -58,7 +51,7 @@ func newWorld(s jobState, n int) *world {
 			panic(err) // all of these pods can be encoded
 		}
 	}
-	s.status(n, w.pods, &w.job.Status)
+	w.job.Status.Active = int32(n)
 	rand.New(rand.NewSource(2)).Shuffle(n, func(i, j int) { w.pods[i], w.pods[j] = w.pods[j], w.pods[i] })
 	return w
 }
@@ -155,8 +148,6 @@ func newPod(job *batchv1.Job, index int) *corev1.Pod {
 	}
 }
 
-func runs(int, *corev1.Pod) {}
-
 func ended(pod *corev1.Pod, phase corev1.PodPhase, code int32, ago time.Duration) {
 	pod.Status.Phase = phase
 	pod.Status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
@@ -170,24 +161,4 @@ func halfSucceeded(index int, pod *corev1.Pod) {
 	if index%2 == 0 {
 		ended(pod, corev1.PodSucceeded, 0, 2*time.Second)
 	}
-}
-
-func counted(_ int, pod *corev1.Pod) {
-	ended(pod, corev1.PodSucceeded, 0, time.Minute)
-	pod.Finalizers = nil
-}
-
-func allRun(n int, _ []*corev1.Pod, status *batchv1.JobStatus) { status.Active = int32(n) }
-
-func someUncounted(n int, pods []*corev1.Pod, status *batchv1.JobStatus) {
-	allRun(n, pods, status)
-	for _, pod := range pods[:min(n, 500)] {
-		list := &status.UncountedTerminatedPods.Failed
-		*list = append(*list, pod.UID)
-	}
-}
-
-func allCounted(n int, _ []*corev1.Pod, status *batchv1.JobStatus) {
-	status.Succeeded = int32(n)
-	status.CompletedIndexes = indexset.Range(0, int32(n-1)).String()
 }
