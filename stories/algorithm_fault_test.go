@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/jobfate/jobfate/stories/script"
 )
 
@@ -33,12 +31,13 @@ func anyWriteMayFail(t *testing.T, d *datadriven.TestData) {
 	}
 	run := func(name string, f fault, stale string) (writes int) {
 		t.Run(d.CmdArgs[0].Key+", "+name, func(t *testing.T) {
-			w := &simulated{t: t, pos: d.Pos, script: s, lives: map[types.UID]script.Life{}, attempts: map[attempt]int{}, fault: f, stale: stale}
+			w := newWorld(t)
+			w.scenario, w.fault, w.stale = s, f, stale
 			if got := w.play(s, d)[0]; got != strings.TrimSpace(d.Expected) {
-				t.Errorf("the end is\n%s\nwant\n%s\n%s", got, d.Expected, strings.Join(w.log, "\n"))
+				t.Errorf("the end is\n%s\nwant\n%s\n%s", got, d.Expected, w.Story())
 			}
 			if held := slices.IndexFunc(w.Pods(), builtin.HasFinalizer); held >= 0 {
-				t.Errorf("%s still has its finalizer\n%s", shortName(w.Pods()[held]), strings.Join(w.log, "\n"))
+				t.Errorf("%s still has its finalizer\n%s", shortName(w.Pods()[held]), w.Story())
 			}
 			writes = w.writes
 		})

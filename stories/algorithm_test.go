@@ -106,7 +106,7 @@ func TestAlgorithm_listsAreNeverNull(t *testing.T) {
 // "If any Pod finalizer removal fails in step 3, the controller manager still
 // executes step 4 with the Pods that succeeded."
 func TestAlgorithm_step4_afterPartOfStep3(t *testing.T) {
-	w := newWorld(t, "completions: 3\nparallelism: 3")
+	w := newWorldOf(t, "completions: 3\nparallelism: 3")
 	w.settle()
 	for _, uid := range []types.UID{"pod-1", "pod-2", "pod-3"} {
 		w.End(uid, 0)
@@ -177,7 +177,7 @@ func TestAlgorithm_cap(t *testing.T) {
 		{501, "Indexed", 500, 2, false},
 	} {
 		t.Run(fmt.Sprintf("%d %s", test.pods, test.mode), func(t *testing.T) {
-			w := newWorld(t, fmt.Sprintf("completions: %[1]d\nparallelism: %[1]d\ncompletionMode: %[2]s", test.pods, test.mode))
+			w := newWorldOf(t, fmt.Sprintf("completions: %[1]d\nparallelism: %[1]d\ncompletionMode: %[2]s", test.pods, test.mode))
 			w.settle()
 			for _, pod := range w.Pods() {
 				w.End(pod.UID, 0)
@@ -218,7 +218,7 @@ func TestAlgorithm_sizeOfTheLists(t *testing.T) {
 // too recently and the number of uncounted Pods is a small percentage of
 // parallelism."
 func TestAlgorithm_throttle(t *testing.T) {
-	w := newWorld(t, "completions: 100\nparallelism: 20", jobfate.Throttle(tracking.Throttle{Every: 5 * time.Second, Share: 0.1}))
+	w := newWorldOf(t, "completions: 100\nparallelism: 20", jobfate.Throttle(tracking.Throttle{Every: 5 * time.Second, Share: 0.1}))
 	w.settle()
 	first := w.snapshot().LastStatus
 
@@ -264,7 +264,7 @@ func TestAlgorithm_throttle(t *testing.T) {
 
 // A failure is added to the backoff record only when its delayed status is stored.
 func TestAlgorithm_throttledFailureCountsOnce(t *testing.T) {
-	w := newWorld(t, "completions: 100\nparallelism: 20", jobfate.Throttle(tracking.Throttle{Every: 5 * time.Second, Share: 0.1}))
+	w := newWorldOf(t, "completions: 100\nparallelism: 20", jobfate.Throttle(tracking.Throttle{Every: 5 * time.Second, Share: 0.1}))
 	w.settle()
 	w.End("pod-1", 1)
 	for range 3 {
@@ -287,7 +287,7 @@ func TestAlgorithm_throttledFailureCountsOnce(t *testing.T) {
 // doesn't exist) to a separate work queue. A single worker scans this work queue
 // to remove the finalizer from the Pod."
 func TestAlgorithm_orphans(t *testing.T) {
-	w := newWorld(t, "completions: 3\nparallelism: 3")
+	w := newWorldOf(t, "completions: 3\nparallelism: 3")
 	w.settle()
 	for _, pod := range w.Pods() {
 		w.Start(pod.UID)
@@ -326,7 +326,7 @@ func TestAlgorithm_adoptionCounts(t *testing.T) {
 
 // The throttle delays nothing if there is nothing to store.
 func TestAlgorithm_throttleOfNothing(t *testing.T) {
-	w := newWorld(t, "completions: 3\nparallelism: 3")
+	w := newWorldOf(t, "completions: 3\nparallelism: 3")
 	w.runAll()
 	s := w.snapshot()
 	s.LastStatus = s.Now.Add(-time.Second)

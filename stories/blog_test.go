@@ -41,10 +41,10 @@ const (
 	batching = 1 * time.Second // from a change to the sync: KEP-3850, "delay (1s for pod events)"
 )
 
-// live advances the clock second by second until the Job has ended. Pods start, work and exit.
+// timeline advances the clock second by second until the Job has ended. Pods start, work and exit.
 // The controller syncs at the requested time, and one batching period after each change. Within
 // a second, pods change before the sync.
-func (w *world) live(t *testing.T, exits func(index int32) (time.Duration, int32)) (timeline []string) {
+func (w *world) timeline(t *testing.T, exits func(index int32) (time.Duration, int32)) (lines []string) {
 	t.Helper()
 	begin, due := w.Now, w.Now
 	for w.Now.Sub(begin) < time.Minute {
@@ -69,14 +69,14 @@ func (w *world) live(t *testing.T, exits func(index int32) (time.Duration, int32
 			if w.sync() { // its writes are changes too
 				due = w.Now.Add(batching)
 			}
-			timeline = append(timeline, w.created(from, begin)...)
+			lines = append(lines, w.created(from, begin)...)
 			if jobstatus.Finished(w.Job()) != nil {
-				return append(timeline, fmt.Sprintf("%2d s: the Job ends", int(w.Now.Sub(begin).Seconds())))
+				return append(lines, fmt.Sprintf("%2d s: the Job ends", int(w.Now.Sub(begin).Seconds())))
 			}
 		}
 		w.advance(time.Second)
 	}
-	t.Fatalf("the Job does not end:\n%s", strings.Join(w.log, "\n"))
+	t.Fatalf("the Job does not end:\n%s", w.Story())
 	return nil
 }
 
@@ -131,15 +131,15 @@ func TestBlog_indexesExecuteDespiteFailures(t *testing.T) {
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			w := newWorld(t, executeAll, test.opts...)
-			got := w.live(t, func(index int32) (time.Duration, int32) {
+			w := newWorldOf(t, executeAll, test.opts...)
+			got := w.timeline(t, func(index int32) (time.Duration, int32) {
 				if index == 1 || index == 2 {
 					return 0, 1
 				}
 				return working, 0
 			})
 			if !slices.Equal(got, test.want) {
-				t.Errorf("the pods are created at\n%s\nwant\n%s\n%s", strings.Join(got, "\n"), strings.Join(test.want, "\n"), strings.Join(w.log, "\n"))
+				t.Errorf("the pods are created at\n%s\nwant\n%s\n%s", strings.Join(got, "\n"), strings.Join(test.want, "\n"), w.Story())
 			}
 			// "The output ends with a status similar to: ..."
 			want := []string{"startTime: 12:00:00", "active: 0", "ready: 0", "terminating: 0", "succeeded: 6", "failed: 4",

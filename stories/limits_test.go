@@ -92,7 +92,7 @@ func TestLimits_sizeOfTheIndexFields(t *testing.T) {
 func TestLimits_restartsInPlace(t *testing.T) {
 	const failing, rounds, listed = 20, 100, len(`"pod-2000",`)
 	const most, mostRecord = 300 + failing*listed, 100 // bytes; a list of all failed pods would take 22,000
-	w := newWorld(t, fmt.Sprintf("completions: %d\nparallelism: %[1]d\ncompletionMode: Indexed\nbackoffLimit: %d\npodReplacementPolicy: Failed",
+	w := newWorldOf(t, fmt.Sprintf("completions: %d\nparallelism: %[1]d\ncompletionMode: Indexed\nbackoffLimit: %d\npodReplacementPolicy: Failed",
 		failing+1, math.MaxInt32))
 	created, largest, record, lists := len(toJSON(w.Job())), 0, 0, 0
 	w.Watch = func(s cluster.Step) {

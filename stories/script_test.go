@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,7 +13,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/cluster"
@@ -45,7 +43,7 @@ func TestScripts(t *testing.T) {
 	}
 	for _, file := range append(files, more...) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			var w *simulated
+			var w *world
 			datadriven.RunTest(t, file, func(t *testing.T, d *datadriven.TestData) string {
 				if d.HasArg("only") && d.CmdArgs[1].Vals[0] != "jobfate" {
 					return d.Expected
@@ -55,9 +53,10 @@ func TestScripts(t *testing.T) {
 					t.Fatalf("%s: %v", d.Pos, err)
 				}
 				if w == nil || strings.Contains("\n"+d.Input, "\ncreate ") {
-					w = &simulated{script: s, lives: map[types.UID]script.Life{}, attempts: map[attempt]int{}}
+					w = newWorld(t)
+					w.scenario = s
 				}
-				w.t, w.pos = t, d.Pos
+				w.T = t
 				return strings.Join(w.play(s, d), "\n") + "\n"
 			})
 		})
@@ -65,18 +64,21 @@ func TestScripts(t *testing.T) {
 }
 
 // play runs the steps of a directive, and returns what it prints.
-func (w *simulated) play(s script.Scenario, d *datadriven.TestData) []string {
-	w.t.Helper()
+func (w *world) play(s script.Scenario, d *datadriven.TestData) []string {
+	w.T.Helper()
+	defer func() {
+		if w.T.Failed() {
+			w.T.Log("in the directive at ", d.Pos)
+		}
+	}()
 	if d.Cmd == "scenario" {
-		w.options = []jobfate.Option{jobfate.FillFreeSlots()} // as jobfate-controller
-		s.Run(w.t, w, d.Expected)
+		w.opts = []jobfate.Option{jobfate.FillFreeSlots()} // as jobfate-controller
+		s.Run(w.World, d.Expected)
 		w.Observed()
-		return []string{script.Text(w.State())}
+		return []string{w.Current().Text()}
 	}
-	if w.world != nil {
-		w.log, w.events = nil, nil
-	}
-	s.Run(w.t, w, "")
+	w.log, w.events = nil, nil
+	s.Run(w.World, "")
 	switch d.Cmd {
 	case "log":
 		w.Observed()
@@ -85,14 +87,14 @@ func (w *simulated) play(s script.Scenario, d *datadriven.TestData) []string {
 			out = append(out, "next sync at "+clock(w.next))
 		}
 		out = append(out, explained(explain.Of(w.last).Job()))
-		if state := script.Text(w.State()); state != "" {
+		if state := w.Current().Text(); state != "" {
 			out = append(out, state)
 		}
 		return out
 	case "why":
 		for w.act() {
 		}
-		d := mustDecide(w.t, w.snapshot(), w.opts...)
+		d := mustDecide(w.T, w.snapshot(), w.opts...)
 		out := explanation(explain.Of(d))
 		if d.Action != "" {
 			out = append(out, "action "+d.Action)
@@ -106,9 +108,13 @@ func (w *simulated) play(s script.Scenario, d *datadriven.TestData) []string {
 		return w.counted()
 	case "events":
 		w.Observed()
-		return w.events
+		var lines []string
+		for _, e := range w.events {
+			lines = append(lines, render(e))
+		}
+		return lines
 	}
-	w.t.Fatalf("%s: no directive %s", d.Pos, d.Cmd)
+	w.T.Fatalf("%s: no directive %s", d.Pos, d.Cmd)
 	return nil
 }
 
@@ -135,44 +141,20 @@ func explained(r explain.Reason) string {
 	return fmt.Sprintf("%s until %s: %s", r.Code, clock(r.Until), r.Text)
 }
 
-// simulated is a world with a kubelet. Events happen only while the scenario waits.
-type simulated struct {
-	*world
-	t        *testing.T
-	pos      string
-	script   script.Scenario
-	options  []jobfate.Option
-	unruled  bool // the referee does not support the options
-	judged   referee.Rules
-	lives    map[types.UID]script.Life
-	attempts map[attempt]int
-	always   []func()
-	stopped  bool
-
-	fault fault
-	stale string // what each sync leaves unobserved, while two more follow
-}
-
-// attempt is the key by which pods are counted.
-type attempt struct {
-	job   types.UID
-	index int32
-}
-
 // Do runs the steps that only this world has.
-func (w *simulated) Do(word, rest string) bool {
+func (w *world) Do(word, rest string) bool {
 	switch word {
 	case "options":
 		w.setOptions(strings.Fields(rest))
 	case "wait":
 		if w.next.IsZero() {
-			w.t.Fatalf("%s: no sync is due", w.pos)
+			w.T.Fatal("no sync is due")
 		}
 		w.jump(w.next)
 	case "pass":
 		n, err := strconv.Atoi(rest)
 		if err != nil {
-			w.t.Fatalf("%s: %v", w.pos, err)
+			w.T.Fatal(err)
 		}
 		w.Observed()
 		w.jump(w.Now.Add(time.Duration(n) * time.Second))
@@ -183,13 +165,14 @@ func (w *simulated) Do(word, rest string) bool {
 }
 
 // jump advances the clock.
-func (w *simulated) jump(to time.Time) {
+func (w *world) jump(to time.Time) {
 	w.Now, w.next = to, time.Time{}
 	w.logf("at %s", clock(to))
 }
 
-func (w *simulated) setOptions(names []string) {
-	w.options, w.unruled, w.judged = nil, false, referee.Rules{}
+func (w *world) setOptions(names []string) {
+	unruled, judged := false, referee.Rules{}
+	w.opts = nil
 	for _, name := range names {
 		name, value, _ := strings.Cut(name, "=")
 		after, _ := time.ParseDuration(value)
@@ -203,65 +186,42 @@ func (w *simulated) setOptions(names []string) {
 			"SucceedOnExitZero":        jobfate.SucceedOnExitZero(),
 		}[name]
 		if !ok {
-			w.t.Fatalf("%s: no option %s", w.pos, name)
+			w.T.Fatalf("no option %s", name)
 		}
-		w.options = append(w.options, opt)
-		w.unruled = w.unruled || strings.HasPrefix(name, "Without")
-		w.judged.LostAfter += after
-		w.judged.ExitZero = w.judged.ExitZero || name == "SucceedOnExitZero"
+		w.opts = append(w.opts, opt)
+		unruled = unruled || strings.HasPrefix(name, "Without")
+		judged.LostAfter += after
+		judged.ExitZero = judged.ExitZero || name == "SucceedOnExitZero"
 	}
-	w.apply()
-}
-
-// apply decides with the options from here on.
-func (w *simulated) apply() {
-	if w.world == nil {
-		return
-	}
-	if w.opts = w.options; w.unruled {
+	if unruled { // the referee does not support these options
 		w.rules = nil
 	} else if w.rules != nil { // otherwise the ghost has not seen all
-		w.rules = &w.judged
+		w.rules = &judged
 	}
 }
 
-func (w *simulated) Create(spec batchv1.JobSpec) {
-	w.t.Helper()
-	if w.world != nil { // again, after it was deleted
-		if err := w.CreateJob(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: w.Focused().Name, Namespace: w.Focused().Namespace}, Spec: spec}); err != nil {
-			w.t.Fatal(err)
-		}
-		w.ghost.Started(w.Job())
-		w.next = w.Now
+// Create creates the Job, or another one of its name after it was deleted.
+func (w *world) Create(spec batchv1.JobSpec) {
+	w.T.Helper()
+	if w.Cluster == nil {
+		w.begin(&batchv1.Job{Spec: spec})
 		return
 	}
-	w.world = newWorldOf(w.t, &batchv1.Job{Spec: spec}, w.options...)
-	w.apply()
-	w.world.fault = w.fault
-	checked := w.Watch
-	w.Watch = func(s cluster.Step) {
-		checked(s)
-		for _, check := range w.always {
-			check()
-		}
+	name := w.Focused()
+	if err := w.CreateJob(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: name.Name, Namespace: name.Namespace}, Spec: spec}); err != nil {
+		w.T.Fatal(err)
 	}
+	w.ghost.Started(w.Job())
+	w.next = w.Now
 }
 
-func (w *simulated) Edit(change func(*batchv1.JobSpec)) {
-	if err := w.EditJob(change); err != nil {
-		w.t.Fatal(err)
-	}
-}
-
-func (w *simulated) DeleteJob(how metav1.DeletionPropagation) { w.world.DeleteJob(how) }
-
-func (w *simulated) Become(l script.Life, pods []*corev1.Pod) {
+func (w *world) Lead(l script.Life, pods []*corev1.Pod) {
 	for _, pod := range pods {
 		w.lives[pod.UID] = l
 	}
 }
 
-func (w *simulated) DeletePod(pod *corev1.Pod, force bool) {
+func (w *world) DeletePod(pod *corev1.Pod, force bool) {
 	if force {
 		w.Delete(pod.UID, 0)
 	} else {
@@ -269,92 +229,76 @@ func (w *simulated) DeletePod(pod *corev1.Pod, force bool) {
 	}
 }
 
-func (w *simulated) Patch(pod *corev1.Pod, patch []byte) {
-	w.world.Edit(pod.UID, func(p *corev1.Pod) {
+func (w *world) Patch(pod *corev1.Pod, patch []byte) {
+	w.Edit(pod.UID, func(p *corev1.Pod) {
 		if err := json.Unmarshal(patch, p); err != nil {
-			w.t.Fatal(err)
+			w.T.Fatal(err)
 		}
 	})
 }
 
-func (w *simulated) Stop()  { w.stopped = true }
-func (w *simulated) Start() { w.stopped = false; w.restart(); w.next = w.Now }
+func (w *world) StopController()  { w.stopped = true }
+func (w *world) StartController() { w.stopped = false; w.restart(); w.next = w.Now }
 
-func (w *simulated) Observed() {
-	for w.act() || !w.stopped && w.sync() || w.CollectGarbage() {
+func (w *world) Observed() {
+	for w.happens() {
 	}
 }
 
-func (w *simulated) CatchUp() {
+func (w *world) CatchUp() {
 	w.Observed()
 	w.lagsPods, w.lagsJob = false, false
 }
 
-// sync runs a sync. With stale caches, more syncs change no pods: the controller knows its writes in flight.
-func (w *simulated) sync() bool {
-	w.t.Helper()
-	if w.stale == "" {
-		return w.world.sync()
+// Current returns the state of the cluster.
+func (w *world) Current() script.State {
+	if w.Cluster == nil {
+		return script.State{}
 	}
-	w.Lag(w.stale)
-	again := w.world.sync()
-	made, pods := w.made, len(w.Pods())
-	w.world.sync()
-	w.world.sync()
-	w.lagsPods, w.lagsJob = false, false
-	if w.made != made || len(w.Pods()) != pods {
-		w.t.Fatalf("syncs with stale caches changed pods\n%s", strings.Join(w.log, "\n"))
+	s := script.State{Job: w.Job(), All: map[string]*corev1.Pod{}, Events: map[string]*corev1.Event{}}
+	for _, pod := range w.Pods() {
+		s.All[pod.Name] = pod
 	}
-	return w.world.sync() || again
-}
-
-func (w *simulated) Event(reason string) {
-	w.t.Helper()
-	w.When("event "+reason, func(*batchv1.Job, []*corev1.Pod) bool {
-		return slices.ContainsFunc(w.events, func(e string) bool { return strings.Contains(e, " "+reason+":") })
-	})
-}
-
-func (w *simulated) State() (*batchv1.Job, []*corev1.Pod) {
-	if w.world == nil {
-		return nil, nil
+	for _, e := range w.events {
+		s.Events[e.Reason] = &corev1.Event{Reason: e.Reason}
 	}
-	return w.Job(), w.Pods()
+	return s
 }
 
-func (w *simulated) Always(what string, holds func(*batchv1.Job, []*corev1.Pod) bool) {
-	w.always = append(w.always, func() {
-		if !holds(w.State()) {
-			w.t.Fatalf("%s: %s does not hold: %s", w.pos, what, script.Text(w.State()))
-		}
-	})
+// Story returns the log.
+func (w *world) Story() string { return strings.Join(w.log, "\n") }
+
+// happens lets the kubelet, the controller or the garbage collector do what is due now.
+func (w *world) happens() bool {
+	w.T.Helper()
+	return w.act() || !w.stopped && w.sync() || w.CollectGarbage()
 }
 
-func (w *simulated) When(what string, holds func(*batchv1.Job, []*corev1.Pod) bool) {
-	w.t.Helper()
-	for !holds(w.State()) {
-		if w.act() || !w.stopped && w.sync() || w.CollectGarbage() {
-			continue
-		}
-		if w.stopped {
-			w.next = time.Time{}
-		}
-		for _, pod := range w.alive() {
-			if l := w.lives[pod.UID]; l.After > 0 && pod.Status.StartTime != nil {
-				if end := pod.Status.StartTime.Add(time.Duration(l.After) * time.Second); w.next.IsZero() || end.Before(w.next) {
-					w.next = end
-				}
+// Next lets something happen. If nothing is due now, the clock advances to when a sync is due, or a pod ends.
+func (w *world) Next() bool {
+	w.T.Helper()
+	if w.happens() {
+		return true
+	}
+	if w.stopped {
+		w.next = time.Time{}
+	}
+	for _, pod := range w.alive() {
+		if l := w.lives[pod.UID]; l.After > 0 && pod.Status.StartTime != nil {
+			if end := pod.Status.StartTime.Add(time.Duration(l.After) * time.Second); w.next.IsZero() || end.Before(w.next) {
+				w.next = end
 			}
 		}
-		if w.next.IsZero() {
-			w.t.Fatalf("%s: the status stays\n%s\nwant\n%s\n%s", w.pos, script.Text(w.State()), what, strings.Join(w.log, "\n"))
-		}
-		w.jump(w.next)
 	}
+	if w.next.IsZero() {
+		return false
+	}
+	w.jump(w.next)
+	return true
 }
 
 // act lets the kubelet do what is due, which takes a second, and reports whether it did anything.
-func (w *simulated) act() bool {
+func (w *world) act() bool {
 	before := w.Version()
 	for _, pod := range w.Pods() {
 		l, ok := w.lives[pod.UID]
@@ -363,7 +307,7 @@ func (w *simulated) act() bool {
 			if owner := metav1.GetControllerOf(pod); owner != nil {
 				of.job = owner.UID
 			}
-			l = w.script.Life(int(of.index), w.attempts[of])
+			l = w.scenario.Life(int(of.index), w.attempts[of])
 			w.attempts[of]++
 			w.lives[pod.UID] = l
 		}
@@ -376,7 +320,7 @@ func (w *simulated) act() bool {
 	return true
 }
 
-func (w *simulated) live(pod *corev1.Pod, l script.Life) {
+func (w *world) live(pod *corev1.Pod, l script.Life) {
 	began := pod.Status.StartTime
 	switch {
 	case cluster.HasEnded(pod) || l.Waits && pod.DeletionTimestamp == nil:
@@ -387,14 +331,14 @@ func (w *simulated) live(pod *corev1.Pod, l script.Life) {
 		}
 		w.End(pod.UID, l.Dies)
 	case l.Lost:
-		w.world.Edit(pod.UID, func(p *corev1.Pod) { *p = *cluster.FailPod(p) })
+		w.Edit(pod.UID, func(p *corev1.Pod) { *p = *cluster.FailPod(p) })
 	case l.Runs, l.After > 0 && (began == nil || w.Now.Before(began.Add(time.Duration(l.After)*time.Second))):
-		w.world.Start(pod.UID)
+		w.Start(pod.UID)
 		if l.Unready {
 			w.Ready(pod.UID, corev1.ConditionFalse)
 		}
 		if l.Restarts > restarts(pod) {
-			w.world.Edit(pod.UID, func(p *corev1.Pod) { restartContainers(p, w.Now, l.Restarts) })
+			w.Edit(pod.UID, func(p *corev1.Pod) { restartContainers(p, w.Now, l.Restarts) })
 		}
 	default:
 		if l.Disrupted {

@@ -28,7 +28,7 @@ func TestThroughput_requestsOfASync(t *testing.T) {
 		{"all pods of an Indexed Job", "\ncompletionMode: Indexed", 10, true},
 		{"five of ten of an Indexed Job", "\ncompletionMode: Indexed", 5, true},
 	} {
-		w := newWorld(t, "completions: 200\nparallelism: 10"+tc.spec)
+		w := newWorldOf(t, "completions: 200\nparallelism: 10"+tc.spec)
 		largest := 0 // the most requests of a sync
 		for !jobstatus.OutcomeOf(w.Job()).Terminal() {
 			before := w.writes

@@ -19,21 +19,25 @@ import (
 	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/referee"
+	"github.com/jobfate/jobfate/stories/script"
 	"github.com/jobfate/jobfate/tracking"
 )
 
 // builtin holds the keys of the built-in Job controller.
 var builtin tracking.Keys
 
-// world is a cluster with one Job, a controller that carries out the decisions of jobfate,
-// and a log of its writes. A referee checks the writes.
+// world is the world of package script in virtual time: a simulated cluster with one Job, a controller that
+// carries out the decisions of jobfate, a log of its writes, and a kubelet. A referee checks the writes. Events
+// happen only while a test waits.
 type world struct {
-	*cluster.Cluster
-	t                 testing.TB
+	*script.World
+	*cluster.Cluster  // nil before the Job is created
 	opts              []jobfate.Option
 	caller            *cluster.Caller
 	cache             *cluster.Cache
-	lagsPods, lagsJob bool // the cache of pods, or of Jobs, is not updated
+	lagsPods, lagsJob bool   // the cache of pods, or of Jobs, is not updated
+	stale             string // what each sync leaves unobserved, while two more follow
+	stopped           bool   // the controller
 
 	fault     fault
 	lastFault faultKind // the fault of the last write, if any
@@ -51,7 +55,17 @@ type world struct {
 
 	log     []string
 	metrics map[string]int64
-	events  []string
+	events  []jobfate.Event
+
+	scenario script.Scenario // says how new pods live
+	lives    map[types.UID]script.Life
+	attempts map[attempt]int
+}
+
+// attempt is the key by which pods are counted.
+type attempt struct {
+	job   types.UID
+	index int32
 }
 
 // fault is a fault of one write.
@@ -76,23 +90,31 @@ var faults = map[faultKind]cluster.Fault{
 	lose:        {Err: errors.New("the answer was lost"), Lost: true},
 }
 
-func newWorld(t testing.TB, manifest string, opts ...jobfate.Option) *world {
-	t.Helper()
-	job, names := parseJob(t, manifest)
-	if names != nil {
-		opts = append(opts[:len(opts):len(opts)], jobfate.RuleNames(names...))
-	}
-	return newWorldOf(t, job, opts...)
+// newWorld returns a world without a Job.
+func newWorld(t testing.TB, opts ...jobfate.Option) *world {
+	w := &world{opts: opts, rules: &referee.Rules{}, metrics: map[string]int64{},
+		lives: map[types.UID]script.Life{}, attempts: map[attempt]int{}}
+	w.World = &script.World{T: t, Clock: w, Actors: w}
+	return w
 }
 
-func newWorldOf(t testing.TB, job *batchv1.Job, opts ...jobfate.Option) *world {
+// newWorldOf returns a world with a Job.
+func newWorldOf(t testing.TB, manifest string, opts ...jobfate.Option) *world {
 	t.Helper()
-	w := &world{Cluster: newCluster(t, job), t: t, opts: opts, metrics: map[string]int64{}, rules: &referee.Rules{}}
+	w := newWorld(t, opts...)
+	job, _ := parseJob(t, manifest)
+	w.begin(job)
+	return w
+}
+
+// begin creates the cluster with its Job.
+func (w *world) begin(job *batchv1.Job) {
+	w.T.Helper()
+	w.Cluster = newCluster(w.T, job)
 	w.cache = w.NewCache(false)
 	w.Intercept, w.Watch = w.intercept, w.watch
 	w.ghost.Started(w.Job())
 	w.restart()
-	return w
 }
 
 // restart replaces the controller by one with an empty memory.
@@ -120,7 +142,7 @@ func (w *world) progress(r jobfate.Result) {
 }
 
 func (w *world) recordEvent(e jobfate.Event) {
-	w.events = append(w.events, render(e))
+	w.events = append(w.events, e)
 	if !strings.HasSuffix(e.Reason, "Create") && !strings.HasSuffix(e.Reason, "Delete") {
 		w.logf("event %s", render(e))
 	}
@@ -146,19 +168,19 @@ func (w *world) isCrashed() bool { return w.lastFault == crashBefore || w.lastFa
 // watch fails the test if the API server rejects a status. jobfate must never write such a
 // status.
 func (w *world) watch(s cluster.Step) {
-	w.t.Helper()
+	w.T.Helper()
 	if s.Refused != nil {
-		w.t.Fatalf("the API server rejects a status after %s\n%v", toJSON(s.Job.Status), s.Refused)
+		w.T.Fatalf("the API server rejects a status after %s\n%v", toJSON(s.Job.Status), s.Refused)
 	}
 	if s.OldPod == nil && s.Pod != nil {
 		w.made++
 	}
-	if w.rules == nil {
-		return
+	if w.rules != nil {
+		if v := w.rules.See(&w.ghost, &s); v != nil {
+			w.T.Errorf("%v\n%s", v, w.Story())
+		}
 	}
-	if v := w.rules.See(&w.ghost, &s); v != nil {
-		w.t.Errorf("%v\n%s", v, strings.Join(w.log, "\n"))
-	}
+	w.Check()
 }
 
 func (w *world) intercept(r *cluster.Request) (f cluster.Fault) {
@@ -244,10 +266,27 @@ func (w *world) describe(r *cluster.Request) string {
 	return "free " + nameOfUID(r.UID) // its Job is gone
 }
 
-// sync runs one sync. It reports whether another sync is due because the controller sent a
-// write.
-func (w *world) sync() (again bool) {
-	w.t.Helper()
+// sync runs a sync. It reports whether another sync is due because the controller sent a write. With stale caches,
+// more syncs change no pods: the controller knows its writes in flight.
+func (w *world) sync() bool {
+	w.T.Helper()
+	if w.stale == "" {
+		return w.syncOnce()
+	}
+	w.Lag(w.stale)
+	again := w.syncOnce()
+	made, pods := w.made, len(w.Pods())
+	w.syncOnce()
+	w.syncOnce()
+	w.lagsPods, w.lagsJob = false, false
+	if w.made != made || len(w.Pods()) != pods {
+		w.T.Fatalf("syncs with stale caches changed pods\n%s", w.Story())
+	}
+	return w.syncOnce() || again
+}
+
+func (w *world) syncOnce() (again bool) {
+	w.T.Helper()
 	w.catchUp()
 	before := w.writes
 	w.caller.Options = w.opts
@@ -264,7 +303,7 @@ func (w *world) sync() (again bool) {
 
 // snapshot returns the input of the controller's next decision.
 func (w *world) snapshot() jobfate.Snapshot {
-	w.t.Helper()
+	w.T.Helper()
 	w.catchUp()
 	w.caller.Options = w.opts
 	var in jobfate.Snapshot
@@ -285,7 +324,7 @@ func (w *world) snapshot() jobfate.Snapshot {
 		return cluster.Answer{}, cluster.ErrGivenUp
 	}})
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	return in
 }
@@ -315,13 +354,13 @@ func (w *world) counted() (lines []string) {
 
 // settle syncs until the controller sends no more writes, without advancing the clock.
 func (w *world) settle() {
-	w.t.Helper()
+	w.T.Helper()
 	for range 50 {
 		if !w.sync() {
 			return
 		}
 	}
-	w.t.Fatalf("the controller does not stop writing:\n%s", strings.Join(w.log, "\n"))
+	w.T.Fatalf("the controller does not stop writing:\n%s", w.Story())
 }
 
 // advance advances the clock.
@@ -329,9 +368,9 @@ func (w *world) advance(d time.Duration) { w.Now = w.Now.Add(d) }
 
 // wait advances the clock to the next sync, and settles.
 func (w *world) wait() {
-	w.t.Helper()
+	w.T.Helper()
 	if w.next.IsZero() {
-		w.t.Fatalf("no sync is due:\n%s", strings.Join(w.log, "\n"))
+		w.T.Fatalf("no sync is due:\n%s", w.Story())
 	}
 	w.Now = w.next
 	w.settle()
@@ -339,11 +378,11 @@ func (w *world) wait() {
 
 // edit changes the Job's spec as a user would.
 func (w *world) edit(text string) {
-	w.t.Helper()
+	w.T.Helper()
 	var broken error
 	err := w.EditJob(func(spec *batchv1.JobSpec) { broken = yaml.Unmarshal([]byte(text), spec) })
 	if err := errors.Join(broken, err); err != nil {
-		w.t.Fatalf("the API server rejects the change: %v", err)
+		w.T.Fatalf("the API server rejects the change: %v", err)
 	}
 }
 
@@ -352,19 +391,19 @@ func (w *world) alive() []*corev1.Pod { return slices.DeleteFunc(w.Pods(), clust
 
 // ofIndex returns the newest pod of an index that has not ended.
 func (w *world) ofIndex(index int32) types.UID {
-	w.t.Helper()
+	w.T.Helper()
 	for _, pod := range slices.Backward(w.alive()) {
 		if builtin.IndexOf(pod) == index {
 			return pod.UID
 		}
 	}
-	w.t.Fatalf("index %d has no pod that has not ended", index)
+	w.T.Fatalf("index %d has no pod that has not ended", index)
 	return ""
 }
 
 // exitIndexes ends the pods of some indexes with an exit code.
 func (w *world) exitIndexes(code int32, indexes ...int32) {
-	w.t.Helper()
+	w.T.Helper()
 	for _, i := range indexes {
 		w.End(w.ofIndex(i), code)
 	}

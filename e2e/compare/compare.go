@@ -13,7 +13,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/jobfate/jobfate/e2e/observe"
 	"github.com/jobfate/jobfate/stories/script"
 )
 
@@ -41,13 +40,13 @@ type pod struct {
 }
 
 // Ends returns the differences between the final states of two runs. It is empty if they are equal.
-func Ends(a, b observe.State) string {
+func Ends(a, b script.State) string {
 	return gocmp.Diff(finalOf(a), finalOf(b))
 }
 
 // finalOf returns nil if the Job is gone. The pods are not compared then, because they may still be
 // terminating.
-func finalOf(s observe.State) *final {
+func finalOf(s script.State) *final {
 	if s.Job == nil {
 		return nil
 	}

@@ -9,12 +9,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate/e2e/observe"
+	"github.com/jobfate/jobfate/stories/script"
 )
 
 // run returns the final state of a Job that a FailJob rule ended. Everything that may differ between
 // runs depends on n and at.
-func run(n string, at time.Time) observe.State {
+func run(n string, at time.Time) script.State {
 	uid := types.UID("uid-" + n)
 	now := metav1.NewTime(at)
 	job := &batchv1.Job{
@@ -45,7 +45,7 @@ func run(n string, at time.Time) observe.State {
 			Name: "main", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 5, FinishedAt: now}},
 		}}},
 	}
-	return observe.State{Job: job, All: map[string]*corev1.Pod{pod.Name: pod}}
+	return script.State{Job: job, All: map[string]*corev1.Pod{pod.Name: pod}}
 }
 
 func TestIgnoredDifferences(t *testing.T) {
@@ -56,24 +56,24 @@ func TestIgnoredDifferences(t *testing.T) {
 }
 
 func TestComparedFields(t *testing.T) {
-	onePod := func(change func(*corev1.Pod)) func(observe.State) {
-		return func(s observe.State) {
+	onePod := func(change func(*corev1.Pod)) func(script.State) {
+		return func(s script.State) {
 			for _, p := range s.All {
 				change(p)
 			}
 		}
 	}
-	for name, change := range map[string]func(observe.State){
-		"no start time": func(s observe.State) { s.Job.Status.StartTime = nil },
-		"count":         func(s observe.State) { s.Job.Status.Failed = 2 },
-		"uncounted":     func(s observe.State) { s.Job.Status.UncountedTerminatedPods.Failed = nil },
-		"reason":        func(s observe.State) { s.Job.Status.Conditions[0].Reason = "BackoffLimitExceeded" },
-		"message":       func(s observe.State) { s.Job.Status.Conditions[0].Message += "." },
-		"index in a message": func(s observe.State) {
+	for name, change := range map[string]func(script.State){
+		"no start time": func(s script.State) { s.Job.Status.StartTime = nil },
+		"count":         func(s script.State) { s.Job.Status.Failed = 2 },
+		"uncounted":     func(s script.State) { s.Job.Status.UncountedTerminatedPods.Failed = nil },
+		"reason":        func(s script.State) { s.Job.Status.Conditions[0].Reason = "BackoffLimitExceeded" },
+		"message":       func(s script.State) { s.Job.Status.Conditions[0].Message += "." },
+		"index in a message": func(s script.State) {
 			s.Job.Status.Conditions[0].Message = "Container main for pod ns-2/job-1-abcd2 failed with exit code 5 matching FailJob rule at index 0"
 		},
-		"label":           func(s observe.State) { s.Job.Labels["a"] = "c" },
-		"pod gone":        func(s observe.State) { clear(s.All) },
+		"label":           func(s script.State) { s.Job.Labels["a"] = "c" },
+		"pod gone":        func(s script.State) { clear(s.All) },
 		"finalizer":       onePod(func(p *corev1.Pod) { p.Finalizers = nil }),
 		"annotation":      onePod(func(p *corev1.Pod) { p.Annotations["x"] = "y" }),
 		"owner reference": onePod(func(p *corev1.Pod) { p.OwnerReferences[0].BlockOwnerDeletion = nil }),
@@ -93,10 +93,10 @@ func TestComparedFields(t *testing.T) {
 }
 
 func TestDeletedJobs(t *testing.T) {
-	if got := Ends(observe.State{}, observe.State{}); got != "" {
+	if got := Ends(script.State{}, script.State{}); got != "" {
 		t.Errorf("two Jobs that are gone differ:\n%s", got)
 	}
-	if Ends(observe.State{}, run("1", time.Now())) == "" {
+	if Ends(script.State{}, run("1", time.Now())) == "" {
 		t.Error("a deleted Job equals an existing one")
 	}
 }

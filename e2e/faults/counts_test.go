@@ -29,7 +29,7 @@ func checkCounts(w *world.World) {
 			w.T.Errorf("pod %s is %s, but the kubelet has ended it as %q", pod.Name, pod.Status.Phase, end.Phase)
 		}
 	}
-	if job := w.View.State().Job; job != nil {
+	if job := w.State().Job; job != nil {
 		want := charge(job, ends)
 		got := job.Status
 		if n := int(got.Failed); n < want.failed || n > want.failed+want.doubtful {

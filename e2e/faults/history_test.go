@@ -6,8 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate/e2e/observe"
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
+	"github.com/jobfate/jobfate/stories/script"
 )
 
 // history records which pods the status of a Job has listed as uncounted failures, in all observed
@@ -17,7 +17,7 @@ type history struct {
 }
 
 // record records a state. It returns false if the status lists a pod again after it was counted.
-func (h *history) record(s observe.State) bool {
+func (h *history) record(s script.State) bool {
 	if s.Job == nil || s.Job.Status.UncountedTerminatedPods == nil {
 		return true
 	}

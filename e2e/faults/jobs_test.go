@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate/e2e/observe"
 	"github.com/jobfate/jobfate/e2e/world"
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 	"github.com/jobfate/jobfate/stories/script"
@@ -63,7 +62,7 @@ func play(w *world.World, step string, n int32) {
 }
 
 func ended(w *world.World) {
-	w.When("the Job has ended", func(s observe.State) bool { return s.Job != nil && observe.Ended(s.Job) })
+	w.When("the Job has ended", func(s script.State) bool { return s.Ended() })
 }
 
 // The first pod of one in ten indexes fails. The first pod of one in fifty is deleted by a
@@ -88,11 +87,11 @@ func runRegular(w *world.World, n int32) {
 	for index := 7; index < int(n); index += deletedOneIn {
 		left[index] = true
 	}
-	w.When("some pods have been deleted", func(s observe.State) bool {
+	w.When("some pods have been deleted", func(s script.State) bool {
 		for _, pod := range s.All {
 			if index := script.Index(pod); left[index] && pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil {
 				delete(left, index)
-				byUser(func() { w.DeletePods(pod) })
+				byUser(func() { w.DeletePod(pod, false) })
 			}
 		}
 		return len(left) == 0
@@ -141,7 +140,7 @@ func runFailJob(w *world.World, n int32) {
 	n /= 5
 	play(w, "create {completionMode: Indexed, completions: SIZE, parallelism: SIZE, podFailurePolicy: {rules: [{action: FailJob, onExitCodes: {operator: In, values: [42]}}]}}", n)
 	allRun(w, n)
-	endAs(w, kubelet.Fail(fatal), func(s observe.State) []*corev1.Pod { return s.OfIndex(0) })
+	endAs(w, kubelet.Fail(fatal), func(s script.State) []*corev1.Pod { return s.OfIndex(0) })
 }
 
 // The pods of a suspended Job are deleted and not counted. The Job gets new pods when it is
@@ -161,21 +160,21 @@ func runSuspended(w *world.World, n int32) {
 	}
 	// A Job that ends before its status shows the resumption stays Suspended.
 	w.Play("when !Suspended/JobResumed")
-	endAs(w, kubelet.Succeed(), observe.State.Active)
+	endAs(w, kubelet.Succeed(), script.State.Active)
 }
 
 // endAs ends pods in a given way, and waits until the Job has ended. Pods may be created or
 // replaced meanwhile.
-func endAs(w *world.World, life kubelet.Life, which func(observe.State) []*corev1.Pod) {
+func endAs(w *world.World, life kubelet.Life, which func(script.State) []*corev1.Pod) {
 	done := map[types.UID]bool{}
-	w.When("the Job has ended", func(s observe.State) bool {
+	w.When("the Job has ended", func(s script.State) bool {
 		for _, pod := range which(s) {
 			if !done[pod.UID] {
 				done[pod.UID] = true
 				w.Become(life, pod)
 			}
 		}
-		return s.Job != nil && observe.Ended(s.Job)
+		return s.Ended()
 	})
 }
 
@@ -190,8 +189,8 @@ func runDeleted(w *world.World, n int32) {
 	w.Play("when job=gone pods=0")
 }
 
-func allRun(w *world.World, n int32) observe.State {
-	return w.When(fmt.Sprintf("%d pods run", n), func(s observe.State) bool {
+func allRun(w *world.World, n int32) script.State {
+	return w.When(fmt.Sprintf("%d pods run", n), func(s script.State) bool {
 		ready := 0
 		for _, pod := range s.All {
 			if pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil {

@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 
-	"github.com/jobfate/jobfate/e2e/observe"
 	"github.com/jobfate/jobfate/e2e/proxy"
 	"github.com/jobfate/jobfate/e2e/server"
 	"github.com/jobfate/jobfate/e2e/world"
@@ -45,7 +44,7 @@ func TestLeadersChange(t *testing.T) {
 	// A leader is frozen until the other replica leads, and then continues without knowing
 	// that. Both may create the same pods, so more pods may fail. Each is counted.
 	t.Run("frozen", func(t *testing.T) {
-		same := func(a, b observe.State) string { return gocmp.Diff(outcomeOf(a), outcomeOf(b)) }
+		same := func(a, b script.State) string { return gocmp.Diff(outcomeOf(a), outcomeOf(b)) }
 		r := startReplicas(t)
 		compareDisturbedBy(t, r.side(), small(), same, func(over <-chan struct{}) { r.changes(t, random, over, (*server.Controller).Freeze) })
 	})
@@ -62,7 +61,7 @@ type outcome struct {
 	Completed, FailedIndexes string
 }
 
-func outcomeOf(s observe.State) (o outcome) {
+func outcomeOf(s script.State) (o outcome) {
 	if s.Job == nil {
 		return o
 	}

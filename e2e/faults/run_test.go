@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/e2e/compare"
-	"github.com/jobfate/jobfate/e2e/observe"
 	"github.com/jobfate/jobfate/e2e/world"
 	"github.com/jobfate/jobfate/stories/script"
 )
@@ -28,7 +27,7 @@ func compareDisturbed(t *testing.T, side world.Side, n int, disturb func(over <-
 }
 
 // compareDisturbedBy is compareDisturbed with another comparison.
-func compareDisturbedBy(t *testing.T, side world.Side, n int, difference func(a, b observe.State) string, disturb func(over <-chan struct{})) {
+func compareDisturbedBy(t *testing.T, side world.Side, n int, difference func(a, b script.State) string, disturb func(over <-chan struct{})) {
 	t.Helper()
 	want := reference.ends(t, n)
 	over, quiet := make(chan struct{}), make(chan struct{})
@@ -51,25 +50,25 @@ func compareDisturbedBy(t *testing.T, side world.Side, n int, difference func(a,
 
 // runScenarios makes a controller run all scenarios in parallel, checks that each pod has been counted
 // once, and returns the final states.
-func runScenarios(t *testing.T, side world.Side, n int) map[string]observe.State {
+func runScenarios(t *testing.T, side world.Side, n int) map[string]script.State {
 	t.Helper()
 	var mu sync.Mutex
-	ends := map[string]observe.State{}
+	ends := map[string]script.State{}
 	t.Run("with", func(t *testing.T) {
 		for _, p := range scenarios {
 			t.Run(p.name, func(t *testing.T) {
 				t.Parallel()
 				var w *world.World
 				byUser(func() { w = world.New(t, api, side, p.script()) })
-				w.View.Patience(patience)
+				w.Feed.Patience = patience
 				t.Cleanup(w.LogOnFailure)
 				t.Cleanup(func() { logRemainingPods(w) })
 				seen := &history{named: map[types.UID]bool{}}
-				w.View.Always("a pod that was counted as failed is not listed again", seen.record)
+				w.Always("a pod that was counted as failed is not listed again", seen.record)
 				p.run(w, int32(n))
 				catchUp(w)
 				w.Settle()
-				w.When("no pod is left", func(s observe.State) bool {
+				w.When("no pod is left", func(s script.State) bool {
 					return len(s.Sorted(func(p *corev1.Pod) bool { return p.DeletionTimestamp != nil })) == 0
 				})
 				checkCounts(w)
@@ -78,7 +77,7 @@ func runScenarios(t *testing.T, side world.Side, n int) map[string]observe.State
 				}
 				mu.Lock()
 				defer mu.Unlock()
-				ends[p.name] = w.View.State()
+				ends[p.name] = w.State()
 			})
 		}
 	})
@@ -90,7 +89,7 @@ func runScenarios(t *testing.T, side world.Side, n int) map[string]observe.State
 func catchUp(w *world.World) {
 	w.T.Helper()
 	pods := list(w)
-	w.When("the view shows all pods that have ended", func(s observe.State) bool {
+	w.When("the view shows all pods that have ended", func(s script.State) bool {
 		return !slices.ContainsFunc(pods, func(p corev1.Pod) bool {
 			seen := s.All[p.Name]
 			return script.Ended(&p) && p.DeletionTimestamp == nil && (seen == nil || !script.Ended(seen))
@@ -112,12 +111,12 @@ func list(w *world.World) []corev1.Pod {
 // undisturbedEnds holds the final states of undisturbed scenarios, by their size.
 type undisturbedEnds struct {
 	mu  sync.Mutex
-	all map[int]map[string]observe.State
+	all map[int]map[string]script.State
 }
 
-var reference = undisturbedEnds{all: map[int]map[string]observe.State{}}
+var reference = undisturbedEnds{all: map[int]map[string]script.State{}}
 
-func (c *undisturbedEnds) ends(t *testing.T, n int) map[string]observe.State {
+func (c *undisturbedEnds) ends(t *testing.T, n int) map[string]script.State {
 	t.Helper()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -136,7 +135,7 @@ func logRemainingPods(w *world.World) {
 		return
 	}
 	ends := w.Kubelet.Ended()
-	for _, pod := range w.View.State().Sorted(func(p *corev1.Pod) bool {
+	for _, pod := range w.State().Sorted(func(p *corev1.Pod) bool {
 		return p.DeletionTimestamp != nil || len(p.Finalizers) > 0
 	}) {
 		w.T.Logf("left: %s, index %d, phase %s, deleted %t, finalizers %v, on node %q; the kubelet's record: %s",

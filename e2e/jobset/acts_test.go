@@ -13,7 +13,6 @@ import (
 	"k8s.io/client-go/util/retry"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"github.com/jobfate/jobfate/e2e/observe"
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 	"github.com/jobfate/jobfate/stories/script"
 )
@@ -96,8 +95,8 @@ func (s *stage) podsOf(job string) []*corev1.Pod {
 }
 
 // stateOf returns a Job and all pods of the namespace.
-func (s *stage) stateOf(job string) observe.State {
-	return observe.State{Job: s.jobs[job], All: s.pods}
+func (s *stage) stateOf(job string) script.State {
+	return script.State{Job: s.jobs[job], All: s.pods}
 }
 
 // untilReady waits until all pods of some Jobs are ready, and each of these Jobs has been created
@@ -159,7 +158,7 @@ func counts(js *jobset.JobSet) (in []counted) {
 func (s *stage) wantRunning() {
 	s.t.Helper()
 	if s.set.Status.TerminalState != "" {
-		s.t.Errorf("the JobSet has ended: %v; history:\n%s", conditions(s.set), s.history())
+		s.t.Errorf("the JobSet has ended: %v; history:\n%s", conditions(s.set), s.Story())
 	}
 }
 
@@ -184,7 +183,7 @@ func (s *stage) wantRestarts(restarts, counting int32) {
 func (s *stage) wantStuck(name string) {
 	s.t.Helper()
 	if job := s.jobs[name]; job == nil || job.DeletionTimestamp == nil || job.Labels[restartAttempt] != "0" {
-		s.t.Errorf("%s: want the Job of the first run, still being deleted; history:\n%s", name, s.history())
+		s.t.Errorf("%s: want the Job of the first run, still being deleted; history:\n%s", name, s.Story())
 	}
 }
 

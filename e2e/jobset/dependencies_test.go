@@ -103,11 +103,11 @@ func dependsOn(a string, is jobset.DependsOnStatus, b string, are jobset.Depends
 func (s *stage) wantOnly(jobs ...string) {
 	s.t.Helper()
 	if len(s.created) != len(jobs) {
-		s.t.Errorf("want only the Jobs %v; history:\n%s", jobs, s.history())
+		s.t.Errorf("want only the Jobs %v; history:\n%s", jobs, s.Story())
 	}
 	for _, job := range jobs {
 		if len(s.created[job]) != 1 {
-			s.t.Errorf("%s was created %d times, want once; history:\n%s", job, len(s.created[job]), s.history())
+			s.t.Errorf("%s was created %d times, want once; history:\n%s", job, len(s.created[job]), s.Story())
 		}
 	}
 }

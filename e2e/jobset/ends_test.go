@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
@@ -22,24 +21,12 @@ import (
 // equal.
 func agree(t *testing.T, a, b *stage) {
 	t.Helper()
-	late := time.After(observe.DefaultPatience)
-	for {
-		for a.step() {
+	observe.Agree(t, a.Feed, b.Feed, func() string {
+		if diff := difference(a, b); diff != "" || a.settled() && b.settled() {
+			return diff
 		}
-		for b.step() {
-		}
-		diff := difference(a, b)
-		if diff == "" && a.settled() && b.settled() {
-			return
-		}
-		select {
-		case <-a.News:
-		case <-b.News:
-		case <-late:
-			t.Fatalf("still different after %s (%s -, %s +):\n%s\n%s:\n%s\n\n%s:\n%s", observe.DefaultPatience,
-				a.side.name, b.side.name, diff, a.side.name, a.history(), b.side.name, b.history())
-		}
-	}
+		return "the Jobs and pods have not settled"
+	})
 }
 
 // settled reports whether no Job is being deleted, and all ended pods are counted.
@@ -49,7 +36,7 @@ func (s *stage) settled() bool {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(observe.State{All: s.pods}.Tracked(), func(p *corev1.Pod) bool {
+	return !slices.ContainsFunc(script.State{All: s.pods}.Tracked(), func(p *corev1.Pod) bool {
 		return p.DeletionTimestamp != nil || script.Ended(p)
 	})
 }
@@ -116,8 +103,8 @@ func endOf(s *stage) outcome {
 
 // withoutKeys replaces the hash that JobSet computes from the namespace and the name of a Job, and the
 // UID of the JobSet.
-func withoutKeys(s observe.State) observe.State {
-	plain := observe.State{Job: s.Job.DeepCopy(), All: map[string]*corev1.Pod{}}
+func withoutKeys(s script.State) script.State {
+	plain := script.State{Job: s.Job.DeepCopy(), All: map[string]*corev1.Pod{}}
 	hideKey(plain.Job.Labels, plain.Job.Annotations, plain.Job.Spec.Template.Labels, plain.Job.Spec.Template.Annotations)
 	for _, pod := range s.Pods() {
 		plain.All[pod.Name] = pod.DeepCopy()

@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -53,7 +51,6 @@ type stage struct {
 	// The JobSet was deleted while its Jobs ran. JobSet may create Jobs again, and Trainer keep their counts,
 	// until they observe the deletion.
 	deletedRunning bool
-	story          []string
 	lives          []string // what became of pods, in words
 }
 
@@ -96,7 +93,8 @@ func newStage(ctx context.Context, t *testing.T, by side) *stage {
 	if trainManager != nil {
 		watched = append(watched, setFactory.ForResource(trainJobResource).Informer())
 	}
-	s.Feed = observe.NewFeed(watched...)
+	t.Cleanup(s.log)
+	s.Feed = observe.NewFeed(s.apply, watched...)
 	setFactory.Start(ctx.Done())
 	factory.Start(ctx.Done())
 	return s
@@ -105,29 +103,12 @@ func newStage(ctx context.Context, t *testing.T, by side) *stage {
 // until processes changes until a function holds.
 func (s *stage) until(what string, holds func() bool) {
 	s.t.Helper()
-	late := time.After(observe.DefaultPatience)
-	for !holds() {
-		if s.step() {
-			continue
-		}
-		select {
-		case <-s.News:
-		case <-late:
-			s.t.Fatalf("not observed within %s: %s; history:\n%s", observe.DefaultPatience, what, s.history())
-		}
-	}
-	s.story = append(s.story, fmt.Sprintf("%8.3fs reached: %s", time.Since(s.Start).Seconds(), what))
+	s.Until(s.t, what, holds)
 }
 
-// step processes the next change, if there is one.
-func (s *stage) step() bool {
+func (s *stage) apply(object any, gone bool) (line string) {
 	s.t.Helper()
-	c, ok := s.Next()
-	if !ok {
-		return false
-	}
-	line := ""
-	switch o := c.Object.(type) {
+	switch o := object.(type) {
 	case *unstructured.Unstructured:
 		if o.GetKind() == trainJobKind {
 			s.train = &trainJob{}
@@ -136,12 +117,10 @@ func (s *stage) step() bool {
 			break
 		}
 		js, err := typed(o)
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		s.must(err)
 		line = fmt.Sprintf("JobSet: deleted %t, %v, restarts %d, replicated %v",
 			js.DeletionTimestamp != nil, conditions(js), js.Status.Restarts, js.Status.ReplicatedJobsStatus)
-		if s.set = js; c.Gone {
+		if s.set = js; gone {
 			s.set = nil
 		}
 	case *batchv1.Job:
@@ -149,19 +128,18 @@ func (s *stage) step() bool {
 			s.created[o.Name] = append(s.created[o.Name], o.UID)
 		}
 		line = fmt.Sprintf("Job %s of restart %s: %s", o.Name, o.Labels[restartAttempt], observe.Status(o))
-		keep(s.jobs, o.Name, o, c.Gone)
+		keep(s.jobs, o.Name, o, gone)
 	case *corev1.Pod:
 		line = fmt.Sprintf("pod %s: %s, deleted %t", o.Name, o.Status.Phase, o.DeletionTimestamp != nil)
-		keep(s.pods, o.Name, o, c.Gone)
+		keep(s.pods, o.Name, o, gone)
 	case *corev1.Service:
 		line = "Service " + o.Name
-		keep(s.services, o.Name, o, c.Gone)
+		keep(s.services, o.Name, o, gone)
 	}
-	if c.Gone {
+	if gone {
 		line += " is gone"
 	}
-	s.story = append(s.story, fmt.Sprintf("%8.3fs %s", c.At.Seconds(), line))
-	return true
+	return line
 }
 
 func keep[T any](in map[string]T, name string, object T, gone bool) {
@@ -170,14 +148,16 @@ func keep[T any](in map[string]T, name string, object T, gone bool) {
 	}
 }
 
-// history returns the changes so far, and what the controllers logged about the namespace.
-func (s *stage) history() string {
-	history := strings.Join(s.story, "\n") +
-		"\n" + s.side.controller.Log(s.namespace, 20) + "\n" + manager.Log(s.namespace, 20)
-	if trainManager != nil {
-		history += "\n" + trainManager.Log(s.namespace, 20)
+// log logs what the controllers have logged about the namespace if the test has failed.
+func (s *stage) log() {
+	if !s.t.Failed() {
+		return
 	}
-	return history
+	for _, c := range []*server.Controller{s.side.controller, manager, trainManager} {
+		if c != nil {
+			s.t.Logf("the log of %s:\n%s", c.Name, c.Log(s.namespace, 20))
+		}
+	}
 }
 
 // conditions returns the conditions of a JobSet, each written as Type=Status/Reason.

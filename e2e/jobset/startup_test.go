@@ -63,7 +63,7 @@ func (s *stage) startInOrder(times int) {
 	s.untilCondition(starting)
 	for _, job := range workers {
 		if len(s.created[job]) == times {
-			s.t.Errorf("%s was created before the leader was ready; history:\n%s", job, s.history())
+			s.t.Errorf("%s was created before the leader was ready; history:\n%s", job, s.Story())
 		}
 	}
 	s.become(kubelet.Run(), leader)

@@ -170,7 +170,7 @@ func playAll(t *testing.T, kind string) map[*server.Controller]counts {
 			}
 			t.Run(d.CmdArgs[0].Key, func(t *testing.T) {
 				t.Parallel()
-				play(t, lives, func(w *world.World) { s.Run(w.T, w.Script(), "") })
+				play(t, lives, func(w *world.World) { s.Run(w.World, "") })
 			})
 			return d.Expected
 		})

@@ -15,11 +15,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate/e2e/observe"
 	"github.com/jobfate/jobfate/e2e/proxy"
 	"github.com/jobfate/jobfate/e2e/server"
 	"github.com/jobfate/jobfate/e2e/world"
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
+	"github.com/jobfate/jobfate/stories/script"
 )
 
 // claims holds the fields of a pod, besides its status, that a controller may change.
@@ -114,23 +114,23 @@ func othersOf(w *world.World, job *batchv1.Job) *foreignPods {
 func succeed(w *world.World) {
 	w.T.Helper()
 	done := map[types.UID]bool{}
-	w.When("the Job has ended", func(s observe.State) bool {
+	w.When("the Job has ended", func(s script.State) bool {
 		for _, pod := range s.Active() {
 			if !done[pod.UID] && strings.HasPrefix(pod.Name, world.JobName+"-") {
 				done[pod.UID] = true
 				w.Become(kubelet.Succeed(), pod)
 			}
 		}
-		return observe.Ended(s.Job)
+		return s.Ended()
 	})
 }
 
 // ended waits until the Job has ended, and checks that no status was rejected and no error
 // logged.
-func ended(w *world.World, p *proxy.Proxy) observe.State {
+func ended(w *world.World, p *proxy.Proxy) script.State {
 	w.T.Helper()
-	s := w.When("the Job has ended", func(s observe.State) bool { return s.Job != nil && observe.Ended(s.Job) })
-	w.Marker()
+	s := w.When("the Job has ended", func(s script.State) bool { return s.Ended() })
+	w.Observed()
 	status := proxy.Call{Verb: "patch", Resource: "jobs/status"}
 	if n := p.Answers(status, 422) + p.Answers(status, 400); n > 0 {
 		w.T.Errorf("the API server has rejected %d statuses", n)
@@ -153,7 +153,7 @@ func TestPodsOfOtherOwners(t *testing.T) {
 	others := othersOf(w, s.Job)
 	w.Play("edit {suspend: true}\nwhen active=0\nevent Suspended")
 	for _, pod := range pods {
-		w.When("the pods of the Job are gone", func(s observe.State) bool { return s.All[pod.Name] == nil })
+		w.When("the pods of the Job are gone", func(s script.State) bool { return s.All[pod.Name] == nil })
 	}
 	others.check()
 	w.Play("edit {suspend: false}")
@@ -190,13 +190,13 @@ func TestAnnotationsWrittenByUsers(t *testing.T) {
 		}}
 		w.Become(kubelet.Fail(1), createPod(w, pod))
 	}
-	w.Marker()
+	w.Observed()
 	succeed(w)
 	s = ended(w, p)
 	if completed := s.Job.Status.CompletedIndexes; completed != "0-2" && completed != "0,2" {
 		t.Errorf("the completed indexes are %q, want all that have not failed", completed)
 	}
-	w.When("no pod carries the finalizer", func(s observe.State) bool { return len(s.Tracked()) == 0 })
+	w.When("no pod carries the finalizer", func(s script.State) bool { return len(s.Tracked()) == 0 })
 }
 
 // Users who may write statuses can end a Job, or make it count successes and failures that never
@@ -260,11 +260,11 @@ func TestStatusesWrittenByUsers(t *testing.T) {
 			w.Must(err)
 			_, err = w.Client.BatchV1().Jobs(w.Namespace).Patch(t.Context(), s.Job.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
 			w.Must(err)
-			w.Marker()
+			w.Observed()
 			succeed(w)
 			ended(w, p)
 			others.check()
-			w.When("the pods of the Job are free", func(s observe.State) bool {
+			w.When("the pods of the Job are free", func(s script.State) bool {
 				for _, pod := range mine {
 					if now := s.All[pod.Name]; now != nil && len(now.Finalizers) > 0 {
 						return false

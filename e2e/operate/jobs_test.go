@@ -11,11 +11,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 
-	"github.com/jobfate/jobfate/e2e/observe"
 	"github.com/jobfate/jobfate/e2e/proxy"
 	"github.com/jobfate/jobfate/e2e/server"
 	"github.com/jobfate/jobfate/e2e/world"
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
+	"github.com/jobfate/jobfate/stories/script"
 )
 
 // at returns the spec of an Indexed Job whose indexes all run at once.
@@ -122,7 +122,7 @@ func TestDeadlineDespiteErrors(t *testing.T) {
 	w.Quota(0)
 	w.Create(batchv1.JobSpec{ActiveDeadlineSeconds: new(int64(deadline))})
 	awaitFailures(t, side, 3)
-	s := w.When("the Job has failed", func(s observe.State) bool { return s.Job != nil && observe.Ended(s.Job) })
+	s := w.When("the Job has failed", func(s script.State) bool { return s.Ended() })
 	ended := s.Job.Status.Conditions[len(s.Job.Status.Conditions)-1]
 	if ended.Reason != batchv1.JobReasonDeadlineExceeded {
 		t.Errorf("the Job has failed with %s, want DeadlineExceeded", ended.Reason)
@@ -163,7 +163,7 @@ func TestFailuresToFreeAreCounted(t *testing.T) {
 	w.Create(at(2))
 	s := w.Until("active=2 ready=2")
 	rule := p.Add(proxy.Rule{Call: proxy.Call{Verb: "patch", Resource: "pods"}, Probability: 1, Do: proxy.Internal})
-	w.Delete(metav1.DeletePropagationOrphan)
+	w.DeleteJob(metav1.DeletePropagationOrphan)
 	await(t, "failures are counted", func() string {
 		if sum(t, side.Controller, "controller_runtime_reconcile_errors_total", `controller="jobfate-job-orphans"`) == 0 {
 			return "none is"
@@ -171,7 +171,7 @@ func TestFailuresToFreeAreCounted(t *testing.T) {
 		return ""
 	})
 	p.Remove(rule)
-	w.When("the pods are free", func(now observe.State) bool {
+	w.When("the pods are free", func(now script.State) bool {
 		return len(now.All[s.Active()[0].Name].Finalizers)+len(now.All[s.Active()[1].Name].Finalizers) == 0
 	})
 }
@@ -216,12 +216,12 @@ func TestDeletedDuringASync(t *testing.T) {
 			deleted := make(chan struct{})
 			p.Add(proxy.Rule{Call: proxy.Call{Verb: "create", Resource: "pods"}, Nth: 2, Do: proxy.Before(func() {
 				defer close(deleted)
-				w.Delete(how)
+				w.DeleteJob(how)
 			})})
 			w.Create(at(5))
 			w.Play("when job=there\nwhen job=gone")
 			<-deleted // the Job may be gone before its deletion is answered
-			w.When("its pods are gone, or free", func(s observe.State) bool {
+			w.When("its pods are gone, or free", func(s script.State) bool {
 				return len(s.Tracked()) == 0 && (how == metav1.DeletePropagationOrphan || len(s.All) == 0)
 			})
 			if log := side.Log("level=ERROR", 5); log != "" {

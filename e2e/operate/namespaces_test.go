@@ -63,7 +63,7 @@ func TestNamespaces(t *testing.T) {
 		return ""
 	})
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "job"}, Spec: at(1)}
-	job.Spec.ManagedBy, job.Spec.Template.Spec = &managedBy, worlds["first"].View.State().Job.Spec.Template.Spec
+	job.Spec.ManagedBy, job.Spec.Template.Spec = &managedBy, worlds["first"].State().Job.Spec.Template.Spec
 	if _, err := api.Client.BatchV1().Jobs(late).Create(t.Context(), job, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}

@@ -5,11 +5,11 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 
-	"github.com/jobfate/jobfate/e2e/observe"
 	"github.com/jobfate/jobfate/e2e/proxy"
 	"github.com/jobfate/jobfate/e2e/server"
 	"github.com/jobfate/jobfate/e2e/world"
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
+	"github.com/jobfate/jobfate/stories/script"
 )
 
 // The controller needs every permission of its ClusterRole. All tests run it with these
@@ -26,7 +26,7 @@ func TestPermissionsAreUsed(t *testing.T) {
 	// A repeated event becomes a patch of the first one.
 	for _, suspend := range []bool{true, false, true, false, true} {
 		w.Update(func(job *batchv1.Job) { job.Spec.Suspend = &suspend })
-		w.When("the Job is suspended or resumed", func(s observe.State) bool { return (len(s.Active()) == 0) == suspend })
+		w.When("the Job is suspended or resumed", func(s script.State) bool { return (len(s.Active()) == 0) == suspend })
 	}
 	// The API server checks the first on behalf of the controller, with the admission plugin
 	// OwnerReferencesPermissionEnforcement. The second is for servers that cannot fill a cache

@@ -14,9 +14,9 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/jobfate/jobfate/e2e/observe"
 	"github.com/jobfate/jobfate/e2e/world"
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
+	"github.com/jobfate/jobfate/stories/script"
 )
 
 func three() batchv1.JobSpec {
@@ -32,13 +32,13 @@ func TestExplain(t *testing.T) {
 	run(w, 0, []string{"job", "-o", "json"}, `"code": "Running",`, `"attention": "None"`)
 	run(w, 0, nil, "No Job needs attention (--all lists 1 Job).\n")
 	w.Become(kubelet.Fail(3), s.OfIndex(1)...)
-	w.When("the failed pod is counted", func(s observe.State) bool { return s.Job.Status.Failed == 1 })
+	w.When("the failed pod is counted", func(s script.State) bool { return s.Job.Status.Failed == 1 })
 	run(w, 0, []string{"job/job", "--all"}, "index 1: ", "exit code 3")
 	run(w, 1, []string{"other"}, `kubectl jobfate: jobs.batch "other" not found`)
 }
 
 // podOfIndex is the name of the pod of an index.
-func podOfIndex(s observe.State, index int) string { return s.OfIndex(index)[0].Name }
+func podOfIndex(s script.State, index int) string { return s.OfIndex(index)[0].Name }
 
 // The API server rejects pods because of a quota. The built-in controller reports that in an event.
 func TestQuota(t *testing.T) {
@@ -79,7 +79,7 @@ func TestWatch(t *testing.T) {
 		t.Errorf("interrupted: got status %d, want 130", got)
 	}
 	w.Become(kubelet.Succeed(), s.OfIndex(0)...)
-	w.When("a pod is counted", func(s observe.State) bool { return s.Job.Status.Succeeded == 1 })
+	w.When("a pod is counted", func(s script.State) bool { return s.Job.Status.Succeeded == 1 })
 	time.Sleep(2 * time.Second) // it prints once a second at most
 	w.Become(kubelet.Succeed(), s.OfIndex(1, 2)...)
 	if err := cmd.Wait(); err != nil {

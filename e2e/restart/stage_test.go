@@ -3,8 +3,6 @@ package restart
 import (
 	"context"
 	"fmt"
-	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -16,52 +14,39 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/jobfate/jobfate/e2e/server"
+	"github.com/jobfate/jobfate/e2e/world"
 )
 
 const (
-	namespace = "default"
 	// patience is the longest wait.
 	patience = 5 * time.Minute
-	// pollTime is the interval at which logs and lists are read. It is short, because a
-	// measurement begins with a line of a log.
+	// pollTime is the interval at which lists are read, closely that of logs, because a measurement begins with a
+	// line of a log.
 	pollTime = 200 * time.Millisecond
 	closely  = 2 * time.Millisecond
 	// atATime is the number of concurrent requests of users.
 	atATime = 16
 )
 
-// stage is an API server with one controller at a time. There is no kubelet: pods stay pending,
+// stage is a namespace with one controller at a time. There is no kubelet: pods stay pending,
 // and count as active.
 type stage struct {
 	*testing.T
-	api  *server.Server
-	with side
-	jobs int // the number of Jobs created so far
+	with      side
+	namespace string
+	jobs      int // the number of Jobs created by wait
 }
 
 func newStage(t *testing.T, with side) *stage {
 	t.Helper()
-	api, err := server.Start(t.Context())
-	s := &stage{t, api, with, 0}
-	s.must(err)
-	_, err = api.Client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
-	if err != nil && !strings.Contains(err.Error(), "already exists") {
-		t.Fatal(err)
-	}
-	return s
-}
-
-func (s *stage) stop() {
-	s.Helper()
-	s.must(s.api.Stop())
-	os.RemoveAll(s.api.Dir())
+	namespace, err := api.Namespace(t.Context(), with.name)
+	world.Must(t, err)
+	return &stage{t, with, namespace, 0}
 }
 
 func (s *stage) must(err error) {
 	s.Helper()
-	if err != nil {
-		s.Fatal(err)
-	}
+	world.Must(s.T, err)
 }
 
 func (s *stage) poll(every time.Duration, holds func(context.Context) (bool, error)) {
@@ -72,17 +57,39 @@ func (s *stage) poll(every time.Duration, holds func(context.Context) (bool, err
 // start starts a controller, waits until its caches are filled, and returns how long that took.
 func (s *stage) start(o server.Options) (*server.Controller, time.Duration) {
 	s.Helper()
-	o.Name = fmt.Sprintf("%s-%d", s.with.name, time.Now().UnixNano()) // a log of its own
 	began := time.Now()
-	c, err := s.with.start(s.api, s.Context(), o)
-	s.must(err)
+	c := s.launch(s.with.name, o)
 	s.poll(closely, func(context.Context) (bool, error) { return c.Log(s.with.filled, 1) != "", c.Err() })
 	return c, time.Since(began)
 }
 
+// launch starts a controller with a log of its own, until the test ends.
+func (s *stage) launch(name string, o server.Options) *server.Controller {
+	s.Helper()
+	o.Name = fmt.Sprintf("%s-%d", name, time.Now().UnixNano())
+	return world.Run(s.T, func(ctx context.Context, o server.Options) (*server.Controller, error) {
+		return s.with.start(api, ctx, o)
+	}, o)
+}
+
+// takeover starts two replicas, ends the leader, and returns how long a new Job waits for its pod.
+func (s *stage) takeover(end func(*server.Controller) error) time.Duration {
+	s.Helper()
+	o := limits(5)
+	o.Args = []string{"--leader-elect=true", "--leader-elect-namespace=jobfate"}
+	leader, _ := s.start(o)
+	standby := s.launch("standby", o)
+	defer standby.Kill()
+	s.poll(closely, func(context.Context) (bool, error) {
+		return standby.Log("to acquire leader lease", 1) != "", standby.Err()
+	})
+	s.must(end(leader))
+	return s.wait()
+}
+
 // create creates a Job of some pods that run at once.
 func (s *stage) create(ctx context.Context, name string, pods int32) error {
-	_, err := s.api.Client.BatchV1().Jobs(namespace).Create(ctx, &batchv1.Job{
+	_, err := api.Client.BatchV1().Jobs(s.namespace).Create(ctx, &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: batchv1.JobSpec{ManagedBy: s.with.managedBy, Parallelism: &pods, Completions: &pods, Template: corev1.PodTemplateSpec{
 			Spec: corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}}},
@@ -92,24 +99,24 @@ func (s *stage) create(ctx context.Context, name string, pods int32) error {
 }
 
 // make creates Jobs, and runs a controller until each Job has its pods and a status.
-func (s *stage) make(prefix string, jobs int, pods int32) {
+func (s *stage) make(jobs int, pods int32) {
 	s.Helper()
 	c, _ := s.start(server.Options{QPS: 1000, Burst: 1000, Workers: 16})
 	defer c.Kill()
 	group, ctx := errgroup.WithContext(s.Context())
 	group.SetLimit(atATime)
 	for i := range jobs {
-		group.Go(func() error { return s.create(ctx, fmt.Sprintf("%s-%d", prefix, i), pods) })
+		group.Go(func() error { return s.create(ctx, fmt.Sprintf("old-%d", i), pods) })
 	}
 	s.must(group.Wait())
 	s.poll(pollTime, func(ctx context.Context) (bool, error) {
-		list, err := s.api.Client.BatchV1().Jobs(namespace).List(ctx, metav1.ListOptions{})
+		list, err := api.Client.BatchV1().Jobs(s.namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return false, err
 		}
 		run := 0
 		for _, job := range list.Items {
-			if strings.HasPrefix(job.Name, prefix) && job.Status.Active == pods {
+			if job.Status.Active == pods {
 				run++
 			}
 		}
@@ -117,8 +124,17 @@ func (s *stage) make(prefix string, jobs int, pods int32) {
 	})
 }
 
-// fill creates Jobs of one pod.
-func (s *stage) fill(jobs int) { s.make("old", jobs, 1) }
+// existing are the Jobs of fill.
+var existing = map[string]int{}
+
+// fill creates Jobs of one pod until there are so many.
+func (s *stage) fill(jobs int) {
+	s.Helper()
+	if more := jobs - existing[s.with.name]; more > 0 {
+		s.make(more, 1)
+		existing[s.with.name] = jobs
+	}
+}
 
 // wait creates a new Job, and returns the time until its pod exists.
 func (s *stage) wait() time.Duration {
@@ -127,7 +143,7 @@ func (s *stage) wait() time.Duration {
 	defer cancel()
 	s.jobs++
 	name := fmt.Sprintf("new-%d", s.jobs)
-	watch, err := s.api.Client.CoreV1().Pods(namespace).Watch(ctx, metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + "=" + name})
+	watch, err := api.Client.CoreV1().Pods(s.namespace).Watch(ctx, metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + "=" + name})
 	s.must(err)
 	defer watch.Stop()
 	began := time.Now()
@@ -145,66 +161,45 @@ func (s *stage) wait() time.Duration {
 func (s *stage) leave(pods int) {
 	s.Helper()
 	const each = 100
-	s.make("gone", pods/each, each)
-	background := metav1.DeletePropagationBackground
-	for i := range pods / each {
-		s.must(s.api.Client.BatchV1().Jobs(namespace).Delete(s.Context(), fmt.Sprintf("gone-%d", i), metav1.DeleteOptions{PropagationPolicy: &background}))
-	}
+	s.make(pods/each, each)
+	s.must(api.Client.BatchV1().Jobs(s.namespace).DeleteCollection(s.Context(),
+		metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}, metav1.ListOptions{}))
 	s.poll(pollTime, func(ctx context.Context) (bool, error) {
-		list, err := s.pods(ctx)
 		n := 0
-		for _, pod := range list {
+		for _, pod := range s.pods(ctx) {
 			if pod.DeletionTimestamp != nil {
 				n++
 			}
 		}
-		return n == pods, err
+		return n == pods, nil
 	})
 }
 
-// pods lists the pods whose Job is gone.
-func (s *stage) pods(ctx context.Context) ([]corev1.Pod, error) {
-	list, err := s.api.Client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, err
-	}
-	var gone []corev1.Pod
-	for _, pod := range list.Items {
-		if strings.HasPrefix(pod.Name, "gone-") {
-			gone = append(gone, pod)
-		}
-	}
-	return gone, nil
-}
-
-// orphans returns the number of orphans that are left.
-func (s *stage) orphans() int {
+func (s *stage) pods(ctx context.Context) []corev1.Pod {
 	s.Helper()
-	left, err := s.pods(s.Context())
+	list, err := api.Client.CoreV1().Pods(s.namespace).List(ctx, metav1.ListOptions{})
 	s.must(err)
-	return len(left)
+	return list.Items
 }
 
 // freed waits until some orphans are freed. They are being deleted, so a freed orphan is gone.
 func (s *stage) freed(n int) {
 	s.Helper()
-	all := s.orphans()
-	s.poll(pollTime, func(ctx context.Context) (bool, error) {
-		left, err := s.pods(ctx)
-		return all-len(left) >= n, err
-	})
+	all := len(s.pods(s.Context()))
+	s.poll(pollTime, func(ctx context.Context) (bool, error) { return all-len(s.pods(ctx)) >= n, nil })
 }
 
 // removeOrphans frees the remaining orphans.
 func (s *stage) removeOrphans() {
 	s.Helper()
-	left, err := s.pods(s.Context())
-	s.must(err)
 	group, ctx := errgroup.WithContext(s.Context())
 	group.SetLimit(atATime)
-	for _, pod := range left {
+	for _, pod := range s.pods(ctx) {
+		if pod.DeletionTimestamp == nil {
+			continue
+		}
 		group.Go(func() error {
-			_, err := s.api.Client.CoreV1().Pods(namespace).Patch(ctx, pod.Name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+			_, err := api.Client.CoreV1().Pods(s.namespace).Patch(ctx, pod.Name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 			return err
 		})
 	}

@@ -7,22 +7,23 @@ import (
 	"github.com/jobfate/jobfate/e2e/observe"
 	"github.com/jobfate/jobfate/e2e/world"
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
+	"github.com/jobfate/jobfate/stories/script"
 )
 
 // both plays a scenario with each controller at the same time, and then compares the final
-// states of the Job. Pods follow the script.
-func both(t *testing.T, script kubelet.Script, scenario func(*world.World)) {
+// states of the Job. Pods live so.
+func both(t *testing.T, lives kubelet.Script, scenario func(*world.World)) {
 	t.Helper()
-	play(t, script, compare.Ends, scenario, world.Jobfate(jobfate), world.BuiltIn(builtIn))
+	play(t, lives, compare.Ends, scenario, world.Jobfate(jobfate), world.BuiltIn(builtIn))
 }
 
 // play plays a scenario with some controllers at the same time. Of two it compares the final states
 // of the Job; only differences that docs/divergences.md lists may need another comparison than compare.Ends.
-func play(t *testing.T, script kubelet.Script, difference func(a, b observe.State) string, scenario func(*world.World), sides ...world.Side) {
+func play(t *testing.T, lives kubelet.Script, difference func(a, b script.State) string, scenario func(*world.World), sides ...world.Side) {
 	t.Helper()
 	var worlds []*world.World
 	for _, side := range sides {
-		worlds = append(worlds, world.New(t, api, side, script))
+		worlds = append(worlds, world.New(t, api, side, lives))
 	}
 	t.Run("with", func(t *testing.T) {
 		for _, w := range worlds {
@@ -37,6 +38,9 @@ func play(t *testing.T, script kubelet.Script, difference func(a, b observe.Stat
 	})
 	if len(worlds) == 2 && difference != nil && !t.Failed() {
 		// One controller may still be about to reach a state that the scenario does not wait for.
-		observe.Agree(t, worlds[0].View, worlds[1].View, difference)
+		worlds[0].T, worlds[1].T = t, t
+		observe.Agree(t, worlds[0].Feed, worlds[1].Feed, func() string {
+			return difference(worlds[0].Current(), worlds[1].Current())
+		})
 	}
 }

@@ -48,8 +48,9 @@ func hold(p *proxy.Proxy, resource string) (release func()) {
 func beginClock(w *world.World) (end func()) {
 	w.T.Helper()
 	job, end := w.BeginMarker()
-	observe.Watch(w.T.Context(), w.Client, w.Namespace, job.Name).Until(w.T, "active=1 ready=1")
-	w.Marker()
+	other, _ := observe.Watch(w.T.Context(), w.T, w.Client, w.Namespace, job.Name)
+	other.Until("active=1 ready=1")
+	w.Observed()
 	return end
 }
 

@@ -9,9 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/jobfate/jobfate/e2e/observe"
 	"github.com/jobfate/jobfate/e2e/world"
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
+	"github.com/jobfate/jobfate/stories/script"
 )
 
 // noManager manages no Jobs.
@@ -19,7 +19,7 @@ const noManager = "example.com/none"
 
 // untouched checks from now on that no controller changes a Job that no controller manages.
 func untouched(w *world.World) {
-	w.View.Always("the Job has no status and no pods", func(s observe.State) bool {
+	w.Always("the Job has no status and no pods", func(s script.State) bool {
 		if s.Job == nil || s.Job.Spec.ManagedBy == nil || *s.Job.Spec.ManagedBy != noManager {
 			return true
 		}
@@ -47,18 +47,18 @@ func TestManagedByAnotherController(t *testing.T) {
 func TestManagedByAnotherControllerWithFinalizers(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Succeed()), func(w *world.World) {
-		job := w.Create(batchv1.JobSpec{ManagedBy: new(noManager)})
+		job := w.CreateJob(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: world.JobName}, Spec: batchv1.JobSpec{ManagedBy: new(noManager)}})
 		pod := &corev1.Pod{ObjectMeta: job.Spec.Template.ObjectMeta, Spec: job.Spec.Template.Spec}
 		pod.Name, pod.Finalizers = "theirs", []string{batchv1.JobTrackingFinalizer}
 		pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))}
 		_, err := w.Client.CoreV1().Pods(w.Namespace).Create(w.T.Context(), pod, metav1.CreateOptions{})
 		w.Must(err)
-		s := w.When("their pod has ended", func(s observe.State) bool {
+		s := w.When("their pod has ended", func(s script.State) bool {
 			return len(s.Pods()) == 1 && s.Pods()[0].Status.Phase == corev1.PodSucceeded
 		})
 		theirs := s.Pods()[0]
 		dropped := false
-		w.View.Always("their pod keeps its finalizer", func(s observe.State) bool {
+		w.Always("their pod keeps its finalizer", func(s script.State) bool {
 			return dropped || len(s.All[theirs.Name].Finalizers) == 1
 		})
 
@@ -69,7 +69,7 @@ func TestManagedByAnotherControllerWithFinalizers(t *testing.T) {
 		}
 		_, err = w.Client.BatchV1().Jobs(w.Namespace).UpdateStatus(w.T.Context(), job, metav1.UpdateOptions{})
 		w.Must(err)
-		w.When("the Job has ended", func(s observe.State) bool { return observe.Ended(s.Job) })
+		w.When("the Job has ended", func(s script.State) bool { return s.Ended() })
 		w.Play("patch ended {metadata: {annotations: {changed: done}}}\nobserved")
 		dropped = true
 		w.Play("patch ended {metadata: {finalizers: null}}")

@@ -118,38 +118,38 @@ func playScript(t *testing.T, d datadriven.TestData, sides []side) {
 		turns := turnsOf[w.Side.Controller]
 		turns.join()
 		w.T.Cleanup(turns.leave)
-		s.Run(w.T, &scripted{World: w.Script(), w: w, turns: turns}, d.Expected)
+		w.Actors = &together{World: w, turns: turns}
+		s.Run(w.World, d.Expected)
 	}, plays...)
 }
 
-// scripted is a world for scripts.
-type scripted struct {
-	script.World
-	w        *world.World
+// together is a world whose controller other scenarios share.
+type together struct {
+	*world.World
 	turns    *turns
 	endClock func() // while Jobs lag: ends a Job that is not the scenario's
 }
 
-func (w *scripted) Stop()  { w.w.Must(w.turns.take()) }
-func (w *scripted) Start() { w.w.Must(w.turns.take()) }
+func (w *together) StopController()  { w.Must(w.turns.take()) }
+func (w *together) StartController() { w.Must(w.turns.take()) }
 
 // Lag holds back all events about Jobs, or about pods. Before, it begins another Job.
-func (w *scripted) Lag(what string) {
+func (w *together) Lag(what string) {
 	if what == "jobs" {
-		w.endClock = beginClock(w.w)
+		w.endClock = beginClock(w.World)
 	}
-	w.w.Must(w.turns.take())
+	w.Must(w.turns.take())
 }
 
 // CatchUp releases the events when the controller has handled all others.
-func (w *scripted) CatchUp() {
-	w.w.T.Helper()
+func (w *together) CatchUp() {
+	w.T.Helper()
 	if w.endClock != nil {
 		w.endClock()
-		w.w.Must(w.turns.take())
+		w.Must(w.turns.take())
 		return
 	}
-	_, end := w.w.BeginMarker()
-	w.w.Must(w.turns.take())
+	_, end := w.BeginMarker()
+	w.Must(w.turns.take())
 	end()
 }

@@ -26,7 +26,7 @@ func TestPodBeforeItsJob(t *testing.T) {
 			},
 		}, metav1.CreateOptions{})
 		w.Must(err)
-		w.When("the early pod runs", func(s observe.State) bool {
+		w.When("the early pod runs", func(s script.State) bool {
 			return s.All["early"] != nil && s.All["early"].Status.Phase == corev1.PodRunning
 		})
 		w.Play(`create {completions: 2, parallelism: 2, manualSelector: true, selector: {matchLabels: {app: work}}, template: {metadata: {labels: {app: work}}}}
@@ -45,9 +45,9 @@ func TestFailedWithInterruptMeanwhile(t *testing.T) {
 		w.Play(`create {completions: 10, parallelism: 10, backoffLimit: 0}
 			until active=10 ready=10
 			become first:1 fail 1`)
-		w.When("the first pod is being deleted", func(s observe.State) bool { return len(s.Active()) < 9 })
+		w.When("the first pod is being deleted", func(s script.State) bool { return len(s.Active()) < 9 })
 		w.Restart(func() {})
-		s := w.When("the Job has ended", func(s observe.State) bool { return s.Job != nil && observe.Ended(s.Job) })
+		s := w.When("the Job has ended", func(s script.State) bool { return s.Ended() })
 		if got := s.Job.Status.Failed + s.Job.Status.Succeeded; got != 10 || script.Conditions(s.Job)[1] != "Failed/BackoffLimitExceeded" {
 			w.T.Errorf("the Job ended with %s, want ten pods counted, and it Failed for its backoff limit", observe.Status(s.Job))
 		}

@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/e2e/compare"
-	"github.com/jobfate/jobfate/e2e/observe"
 	"github.com/jobfate/jobfate/e2e/server"
 	"github.com/jobfate/jobfate/e2e/world"
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
@@ -27,7 +26,7 @@ func slowly(t *testing.T, name string) world.Side {
 func countedOnce(w *world.World) {
 	w.T.Helper()
 	ended, free := map[types.UID]bool{}, map[types.UID]bool{}
-	w.View.Always("each pod is counted once, and before it loses its finalizer", func(s observe.State) bool {
+	w.Always("each pod is counted once, and before it loses its finalizer", func(s script.State) bool {
 		for _, pod := range s.Pods() {
 			if script.Ended(pod) {
 				ended[pod.UID] = true
@@ -63,12 +62,12 @@ func TestSlowCounting(t *testing.T) {
 				s := w.Play("limit 5\ncreate {completions: 4, parallelism: 4, completionMode: " + name + "}\nuntil active=4 ready=4")
 				w.Become(kubelet.Fail(1), s.Active()[0])
 				w.Become(kubelet.Succeed(), s.Active()[1])
-				w.When("the first are recorded", func(s observe.State) bool {
+				w.When("the first are recorded", func(s script.State) bool {
 					u := s.Job.Status.UncountedTerminatedPods
 					return s.Job.Status.Failed > 0 || u != nil && len(u.Failed) > 0
 				})
 				w.Become(kubelet.Succeed(), s.Active()[2])
-				s = w.When("another is in the place of the one that failed", func(now observe.State) bool {
+				s = w.When("another is in the place of the one that failed", func(now script.State) bool {
 					return len(without(now.Pods(), s.Pods())) == 1
 				})
 				w.Become(kubelet.Succeed(), s.Active()...)
@@ -89,10 +88,10 @@ func TestSlowPodFailurePolicyKilled(t *testing.T) {
 			until active=3 ready=3`)
 		failed := s.Active()[0]
 		w.Become(kubelet.Fail(5), failed)
-		w.When("the failed pod is free", func(s observe.State) bool { return len(s.All[failed.Name].Finalizers) == 0 })
+		w.When("the failed pod is free", func(s script.State) bool { return len(s.All[failed.Name].Finalizers) == 0 })
 		w.Side.Kill()
-		w.DeletePods(failed)
-		w.When("the failed pod is gone", func(s observe.State) bool { return s.All[failed.Name] == nil })
+		w.DeletePod(failed, false)
+		w.When("the failed pod is gone", func(s script.State) bool { return s.All[failed.Name] == nil })
 		w.Must(w.Side.Start())
 		w.Until("failed=3 " + world.FailedByPolicy)
 	}, side)

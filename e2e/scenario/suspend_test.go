@@ -10,13 +10,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate/e2e/compare"
-	"github.com/jobfate/jobfate/e2e/observe"
 	"github.com/jobfate/jobfate/e2e/world"
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
+	"github.com/jobfate/jobfate/stories/script"
 )
 
 // endsButStartTime compares two final states of which only jobfate's has a start time.
-func endsButStartTime(ours, theirs observe.State) string {
+func endsButStartTime(ours, theirs script.State) string {
 	if ours.Job.Status.StartTime == nil || theirs.Job.Status.StartTime != nil {
 		return "only under jobfate the Job must have a start time"
 	}
@@ -123,7 +123,7 @@ func TestActiveDeadlineOfSuspendedJob(t *testing.T) {
 			edit {suspend: true}
 			until Suspended/JobSuspended`)
 		clock := w.CreateJob(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "clock"}, Spec: batchv1.JobSpec{ActiveDeadlineSeconds: new(int64(8))}})
-		w.When("the other Job has failed", func(s observe.State) bool {
+		w.When("the other Job has failed", func(s script.State) bool {
 			pods := s.Sorted(func(p *corev1.Pod) bool { return metav1.IsControlledBy(p, clock) })
 			return len(pods) > 0 && pods[0].DeletionTimestamp != nil
 		})

@@ -19,11 +19,13 @@ import (
 	"github.com/jobfate/jobfate/e2e/observe"
 	"github.com/jobfate/jobfate/e2e/proxy"
 	"github.com/jobfate/jobfate/e2e/server"
+	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
+	"github.com/jobfate/jobfate/stories/script"
 )
 
 // JobName is the Job of a world.
-const JobName = "job"
+const JobName = script.JobName
 
 // Side is a controller, and the name that its Jobs use.
 type Side struct {
@@ -64,35 +66,49 @@ func Proxy(t *testing.T, s *server.Server) *proxy.Proxy {
 	return p
 }
 
-// World is a namespace in which a controller runs a Job. An error fails the test T.
+// World is the world of package script in real time: a namespace in which a controller runs a Job, and a kubelet
+// its pods.
 type World struct {
-	T         *testing.T
+	*script.World
+	Feed      *observe.Feed // of its clock
 	Side      Side
 	Client    kubernetes.Interface // with all rights
 	Namespace string
 	Kubelet   *kubelet.Kubelet
-	View      *observe.View
 }
 
 // New creates a world with its own namespace, which runs until the test ends. Pods follow the
 // script.
-func New(t *testing.T, s *server.Server, side Side, script kubelet.Script) *World {
+func New(t *testing.T, s *server.Server, side Side, lives kubelet.Script) *World {
 	t.Helper()
 	namespace, err := s.Namespace(t.Context(), side.Name)
 	Must(t, err)
-	w := &World{
-		T: t, Side: side, Client: s.Client, Namespace: namespace,
-		Kubelet: kubelet.Start(t.Context(), s.Client, namespace, script),
-		View:    observe.Watch(t.Context(), s.Client, namespace, JobName),
-	}
-	w.View.Basics()
+	w := &World{Side: side, Client: s.Client, Namespace: namespace,
+		Kubelet: kubelet.Start(t.Context(), s.Client, namespace, lives)}
+	w.World, w.Feed = observe.Watch(t.Context(), t, s.Client, namespace, JobName)
+	w.Actors = w
+	var before *batchv1.Job
+	w.Always("the count of failures never decreases, an ended Job stays ended, and ready is at most active",
+		func(s script.State) bool {
+			was := before
+			before = s.Job
+			if s.Job == nil {
+				return true
+			}
+			if was == nil || was.UID != s.Job.UID {
+				was = &batchv1.Job{}
+			}
+			now := s.Job.Status
+			return now.Failed >= was.Status.Failed && (s.Ended() || jobstatus.Finished(was) == nil) &&
+				(now.Ready == nil || *now.Ready <= now.Active)
+		})
 	return w
 }
 
 // Create creates the Job. A template without containers gets one, named main.
-func (w *World) Create(spec batchv1.JobSpec) *batchv1.Job {
+func (w *World) Create(spec batchv1.JobSpec) {
 	w.T.Helper()
-	return w.CreateJob(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: JobName}, Spec: spec})
+	w.CreateJob(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: JobName}, Spec: spec})
 }
 
 // CreateJob creates a Job. The view follows it if its name is JobName. If it names no
@@ -130,41 +146,46 @@ func (w *World) Update(change func(*batchv1.Job)) {
 	}))
 }
 
-// Delete deletes the Job.
-func (w *World) Delete(how metav1.DeletionPropagation) {
+// EditJob changes the spec of the Job.
+func (w *World) EditJob(change func(*batchv1.JobSpec)) error {
+	w.T.Helper()
+	w.Update(func(job *batchv1.Job) { change(&job.Spec) })
+	return nil
+}
+
+// DeleteJob deletes the Job.
+func (w *World) DeleteJob(how metav1.DeletionPropagation) {
 	w.T.Helper()
 	w.Must(w.Client.BatchV1().Jobs(w.Namespace).
 		Delete(w.T.Context(), JobName, metav1.DeleteOptions{PropagationPolicy: &how}))
 }
 
-// DeletePods deletes pods, as a user does.
-func (w *World) DeletePods(pods ...*corev1.Pod) {
+// DeletePod deletes a pod.
+func (w *World) DeletePod(pod *corev1.Pod, force bool) {
 	w.T.Helper()
-	for _, pod := range pods {
-		w.Must(w.Client.CoreV1().Pods(w.Namespace).Delete(w.T.Context(), pod.Name, metav1.DeleteOptions{}))
+	var o metav1.DeleteOptions
+	if force {
+		o.GracePeriodSeconds = new(int64(0))
 	}
+	w.Must(w.Client.CoreV1().Pods(w.Namespace).Delete(w.T.Context(), pod.Name, o))
+}
+
+// Patch changes a pod by a merge patch.
+func (w *World) Patch(pod *corev1.Pod, patch []byte) {
+	w.T.Helper()
+	_, err := w.Client.CoreV1().Pods(w.Namespace).
+		Patch(w.T.Context(), pod.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+	w.Must(err)
 }
 
 // Become changes the script of pods that have not ended.
 func (w *World) Become(l kubelet.Life, pods ...*corev1.Pod) { w.Kubelet.Become(l, pods...) }
 
-// Until advances the view until the Job has a STATE of package script, and nothing else.
-func (w *World) Until(state string) observe.State {
-	w.T.Helper()
-	return w.View.Until(w.T, state)
-}
-
-// When advances the view until a function holds.
-func (w *World) When(what string, holds func(observe.State) bool) observe.State {
-	w.T.Helper()
-	return w.View.When(w.T, what, holds)
-}
-
 // Settle waits until a Job that has ended, or is gone, leaves no finalizer behind.
 func (w *World) Settle() {
 	w.T.Helper()
-	if s := w.View.State(); s.Job == nil || observe.Ended(s.Job) {
-		w.When("no pod carries the finalizer of Jobs", func(s observe.State) bool { return len(s.Tracked()) == 0 })
+	if s := w.State(); s.Job == nil || s.Ended() {
+		w.When("no pod carries the finalizer of Jobs", func(s script.State) bool { return len(s.Tracked()) == 0 })
 	}
 }
 
@@ -181,9 +202,9 @@ func (w *World) Quota(pods int) {
 	w.Must(err)
 }
 
-// Marker makes the controller run another Job from beginning to end. The controller has then
+// Observed makes the controller run another Job, the marker, from beginning to end. The controller has then
 // observed everything that happened before.
-func (w *World) Marker() {
+func (w *World) Observed() {
 	w.T.Helper()
 	_, end := w.BeginMarker()
 	end()
@@ -194,11 +215,11 @@ func (w *World) BeginMarker() (job *batchv1.Job, end func()) {
 	w.T.Helper()
 	job = w.CreateJob(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{GenerateName: "marker-"}})
 	mine := func(p *corev1.Pod) bool { return metav1.IsControlledBy(p, job) }
-	s := w.When("the marker's pod", func(s observe.State) bool { return len(s.Sorted(mine)) > 0 })
+	s := w.When("the marker's pod", func(s script.State) bool { return len(s.Sorted(mine)) > 0 })
 	return job, func() {
 		w.T.Helper()
 		w.Become(kubelet.Succeed(), s.Sorted(mine)...)
-		counted := func(s observe.State) bool { return len(s.Sorted(mine)[0].Finalizers) == 0 }
+		counted := func(s script.State) bool { return len(s.Sorted(mine)[0].Finalizers) == 0 }
 		w.When("the marker's pod has been counted", counted)
 	}
 }

@@ -1,5 +1,5 @@
 // Package script runs scenarios: texts of steps that say what happens to a Job, and what its
-// status must become. The same text runs on any [World]: a simulated cluster or a real one.
+// status must become. The same text runs in any [World]: on a simulated cluster or on a real one.
 //
 // A step is a line. Pods are named by WHICH: "all" are the pods that run or will, "index:0,2" those
 // of these indexes, "deleted" those that terminate, "ended" those that have ended, and "orphans" those without a
@@ -39,7 +39,6 @@
 package script
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -47,7 +46,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"testing"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -56,34 +54,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
-
-// World is where a scenario runs. A method that fails ends the test. With a method Do(word, rest string)
-// bool, it knows more steps.
-type World interface {
-	Create(batchv1.JobSpec)
-	Edit(func(*batchv1.JobSpec))
-	DeleteJob(metav1.DeletionPropagation)
-	Become(Life, []*corev1.Pod)
-	DeletePod(pod *corev1.Pod, force bool)
-	Patch(pod *corev1.Pod, json []byte) // a merge patch
-	Observed()
-	Event(reason string)
-	// State returns the Job, nil if it is gone, and its pods, orphans included.
-	State() (*batchv1.Job, []*corev1.Pod)
-	// When waits until a function holds for the state.
-	When(what string, holds func(*batchv1.Job, []*corev1.Pod) bool)
-	// Always checks from now on that a function holds for each state.
-	Always(what string, holds func(*batchv1.Job, []*corev1.Pod) bool)
-}
-
-// Controlled is a World whose controller can stop, and lag.
-type Controlled interface {
-	World
-	Stop()
-	Start()
-	Lag(what string) // jobs or pods
-	CatchUp()
-}
 
 // Life is what a pod does.
 type Life struct {
@@ -177,27 +147,20 @@ func contains(list string, n int) bool {
 }
 
 // Run runs the steps, and then waits for the end, a STATE. With the empty end it does not wait.
-func (s Scenario) Run(t *testing.T, w World, end string) {
-	t.Helper()
+func (s Scenario) Run(w *World, end string) {
+	w.T.Helper()
 	for _, step := range s.steps {
-		if err := do(t, w, step[0], step[1]); err != nil {
-			t.Fatalf("%s %s: %v", step[0], step[1], err)
+		if err := w.do(step[0], step[1]); err != nil {
+			w.T.Fatalf("%s %s: %v", step[0], step[1], err)
 		}
 	}
 	if end = strings.TrimSpace(end); end != "" {
-		until(w, end)
+		w.Until(end)
 	}
 }
 
-func until(w World, state string) {
-	w.When(state+" and nothing else", func(job *batchv1.Job, pods []*corev1.Pod) bool {
-		return Same(Text(job, pods), state)
-	})
-}
-
-func do(t *testing.T, w World, word, rest string) error {
-	t.Helper()
-	job, pods := w.State()
+func (w *World) do(word, rest string) error {
+	w.T.Helper()
 	which, more, _ := strings.Cut(rest, " ")
 	switch word {
 	case "create":
@@ -207,77 +170,80 @@ func do(t *testing.T, w World, word, rest string) error {
 		if err := yaml.UnmarshalStrict([]byte(rest), &spec); err != nil {
 			return err
 		}
-		w.Create(spec)
+		w.Actors.Create(spec)
 	case "edit":
 		change := func(spec *batchv1.JobSpec) error { return yaml.UnmarshalStrict([]byte(rest), spec) }
 		if err := change(&batchv1.JobSpec{}); err != nil {
 			return err
 		}
-		w.Edit(func(spec *batchv1.JobSpec) { _ = change(spec) })
+		return w.Actors.EditJob(func(spec *batchv1.JobSpec) { _ = change(spec) })
 	case "until":
-		until(w, rest)
+		w.Until(rest)
 	case "when":
-		w.When(rest, func(job *batchv1.Job, pods []*corev1.Pod) bool { return hold(job, pods, rest) })
+		w.When(rest, func(s State) bool { return s.holds(rest) })
 	case "always":
-		w.Always(rest, func(job *batchv1.Job, pods []*corev1.Pod) bool { return job == nil || hold(job, pods, rest) })
+		w.Always(rest, func(s State) bool { return s.Job == nil || s.holds(rest) })
 	case "limit":
-		most, err := strconv.Atoi(rest)
-		if err != nil {
-			return err
-		}
-		seen := map[types.UID]bool{}
-		w.Always("at most "+rest+" pods", func(_ *batchv1.Job, pods []*corev1.Pod) bool {
-			for _, pod := range pods {
-				seen[pod.UID] = true
-			}
-			return len(seen) <= most
-		})
+		return w.limit(rest)
 	case "delete-job":
-		w.DeleteJob(metav1.DeletionPropagation(rest))
+		w.Actors.DeleteJob(metav1.DeletionPropagation(rest))
 	case "observed":
-		w.Observed()
+		w.Actors.Observed()
 	case "stop", "start", "lag", "catch-up":
-		c, ok := w.(Controlled)
+		c, ok := w.Actors.(Operators)
 		if !ok {
 			return errNoStep
 		}
 		map[string]func(){
-			"stop": c.Stop, "start": c.Start, "lag": func() { c.Lag(rest) }, "catch-up": c.CatchUp,
+			"stop": c.StopController, "start": c.StartController, "lag": func() { c.Lag(rest) }, "catch-up": c.CatchUp,
 		}[word]()
 	case "event":
-		w.Event(rest)
+		w.When("event "+rest, func(s State) bool { return s.Event(rest) != nil })
 	case "message":
-		for _, c := range job.Status.Conditions {
-			same, err := path.Match(more, c.Message)
-			if string(c.Type) == which && same {
-				return err
-			}
-		}
-		return fmt.Errorf("the conditions are %+v", job.Status.Conditions)
+		return w.Current().message(which, more)
 	case "failures":
-		return compare(pods, which, more, func(_, pod *corev1.Pod) string {
-			counts := pod.Annotations[batchv1.JobIndexFailureCountAnnotation]
-			if ignored := pod.Annotations[batchv1.JobIndexIgnoredFailureCountAnnotation]; ignored != "" {
-				counts += "+" + ignored
-			}
-			return counts
-		})
+		return w.Current().compare(which, more, failureCounts)
 	case "delays":
-		return compare(pods, which, "first,"+more, delay)
+		return w.Current().compare(which, "first,"+more, delay)
 	default:
-		if more, ok := w.(interface{ Do(word, rest string) bool }); ok && more.Do(word, rest) {
+		c, ok := w.Actors.(interface{ Do(word, rest string) bool })
+		if ok && c.Do(word, rest) {
 			return nil
 		}
-		return doPods(w, word, more, choose(pods, which))
+		return w.doPods(word, more, w.Current().choose(which))
 	}
 	return nil
 }
 
+// limit checks from now on that there are at most that many pods, those that are gone included.
+func (w *World) limit(most string) error {
+	n, err := strconv.Atoi(most)
+	seen := map[types.UID]bool{}
+	w.Always("at most "+most+" pods", func(s State) bool {
+		for _, pod := range s.pods() {
+			seen[pod.UID] = true
+		}
+		return len(seen) <= n
+	})
+	return err
+}
+
+// message returns an error unless a condition has a message.
+func (s State) message(condition, message string) error {
+	for _, c := range s.Job.Status.Conditions {
+		same, err := path.Match(message, c.Message)
+		if string(c.Type) == condition && same {
+			return err
+		}
+	}
+	return fmt.Errorf("the conditions are %+v", s.Job.Status.Conditions)
+}
+
 // compare compares texts about the pods of an index. Each depends on the pod before, too.
-func compare(pods []*corev1.Pod, of, want string, text func(before, pod *corev1.Pod) string) error {
+func (s State) compare(of, want string, text func(before, pod *corev1.Pod) string) error {
 	var texts []string
 	var before *corev1.Pod
-	for _, pod := range Ordered(pods) {
+	for _, pod := range s.pods() {
 		if strconv.Itoa(Index(pod)) == of {
 			texts = append(texts, text(before, pod))
 			before = pod
@@ -287,6 +253,14 @@ func compare(pods []*corev1.Pod, of, want string, text func(before, pod *corev1.
 		return fmt.Errorf("got %s", got)
 	}
 	return nil
+}
+
+func failureCounts(_, pod *corev1.Pod) string {
+	counts := pod.Annotations[batchv1.JobIndexFailureCountAnnotation]
+	if ignored := pod.Annotations[batchv1.JobIndexIgnoredFailureCountAnnotation]; ignored != "" {
+		counts += "+" + ignored
+	}
+	return counts
 }
 
 // delay returns the delay of a pod after another, as 0, 10, 20, 40, ...
@@ -304,19 +278,19 @@ func delay(before, pod *corev1.Pod) string {
 	return strconv.Itoa(least)
 }
 
-func doPods(w World, word, rest string, pods []*corev1.Pod) error {
+func (w *World) doPods(word, rest string, pods []*corev1.Pod) error {
 	if len(pods) == 0 {
 		return fmt.Errorf("no such pod")
 	}
 	if word == "become" {
 		l, err := ParseLife(strings.Fields(rest))
-		w.Become(l, pods)
+		w.Actors.Lead(l, pods)
 		return err
 	}
 	for _, pod := range pods {
 		switch word {
 		case "delete":
-			w.DeletePod(pod, rest == "now")
+			w.Actors.DeletePod(pod, rest == "now")
 		case "patch":
 			var patch map[string]any
 			if err := yaml.Unmarshal([]byte(rest), &patch); err != nil {
@@ -326,164 +300,10 @@ func doPods(w World, word, rest string, pods []*corev1.Pod) error {
 			if err != nil {
 				return err
 			}
-			w.Patch(pod, text)
+			w.Actors.Patch(pod, text)
 		default:
 			return errNoStep
 		}
 	}
 	return nil
-}
-
-// Ended reports whether a pod has succeeded or failed.
-func Ended(pod *corev1.Pod) bool {
-	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
-}
-
-func active(pod *corev1.Pod) bool { return !Ended(pod) && pod.DeletionTimestamp == nil }
-
-func deleted(pod *corev1.Pod) bool { return !Ended(pod) && pod.DeletionTimestamp != nil }
-
-// Index returns the completion index of a pod, or -1.
-func Index(pod *corev1.Pod) int {
-	n, err := strconv.Atoi(pod.Annotations[batchv1.JobCompletionIndexAnnotation])
-	if err != nil {
-		return -1
-	}
-	return n
-}
-
-// Ordered returns pods by index, then by age and name.
-func Ordered(pods []*corev1.Pod) []*corev1.Pod {
-	return slices.SortedFunc(slices.Values(pods), func(a, b *corev1.Pod) int {
-		return cmp.Or(cmp.Compare(Index(a), Index(b)), a.CreationTimestamp.Compare(b.CreationTimestamp.Time),
-			cmp.Compare(a.Name, b.Name))
-	})
-}
-
-// choose returns the pods that WHICH names.
-func choose(pods []*corev1.Pod, which string) (chosen []*corev1.Pod) {
-	kind, arg, _ := strings.Cut(which, ":")
-	for _, pod := range Ordered(pods) {
-		owned, more := metav1.GetControllerOf(pod) != nil, strconv.Itoa(len(chosen)) != arg
-		is := false
-		switch kind {
-		case "all":
-			is = active(pod) && owned
-		case "first":
-			is = active(pod) && owned && more
-		case "index":
-			is = !Ended(pod) && contains(arg, Index(pod))
-		case "deleted":
-			is = deleted(pod) && (arg == "" || more)
-		case "ended":
-			is = Ended(pod)
-		case "orphans":
-			is = !owned
-		}
-		if is {
-			chosen = append(chosen, pod)
-		}
-	}
-	return chosen
-}
-
-// Text returns the STATE of a Job. The status agrees with the pods, or the text says how not.
-func Text(job *batchv1.Job, pods []*corev1.Pod) string {
-	if job == nil {
-		return "job=gone"
-	}
-	words := Status(job)
-	n := count(pods, func(pod *corev1.Pod) bool { return active(pod) && metav1.IsControlledBy(pod, job) })
-	if n != int(job.Status.Active) {
-		words = append(words, fmt.Sprintf("and %d active pods", n))
-	}
-	return strings.Join(words, " ")
-}
-
-// Status returns the words of a status.
-func Status(job *batchv1.Job) (words []string) {
-	st := &job.Status
-	value := func(p *int32) int32 {
-		if p == nil {
-			return 0
-		}
-		return *p
-	}
-	for _, f := range []struct {
-		name string
-		n    int32
-	}{{"active", st.Active}, {"ready", value(st.Ready)}, {"terminating", value(st.Terminating)},
-		{"succeeded", st.Succeeded}, {"failed", st.Failed}} {
-		if f.n != 0 {
-			words = append(words, fmt.Sprintf("%s=%d", f.name, f.n))
-		}
-	}
-	if st.CompletedIndexes != "" {
-		words = append(words, "completed="+st.CompletedIndexes)
-	}
-	if st.FailedIndexes != nil && *st.FailedIndexes != "" {
-		words = append(words, "failedIndexes="+*st.FailedIndexes)
-	}
-	return append(words, Conditions(job)...)
-}
-
-// Conditions returns the true conditions of a Job, as Type/Reason, in the order of the status.
-func Conditions(job *batchv1.Job) (words []string) {
-	for _, c := range job.Status.Conditions {
-		if c.Status == corev1.ConditionTrue {
-			words = append(words, string(c.Type)+"/"+c.Reason)
-		}
-	}
-	return words
-}
-
-// Same reports whether two texts have the same words.
-func Same(a, b string) bool {
-	sorted := func(s string) []string { return slices.Sorted(slices.Values(strings.Fields(s))) }
-	return slices.Equal(sorted(a), sorted(b))
-}
-
-// hold reports whether all facts hold.
-func hold(job *batchv1.Job, pods []*corev1.Pod, want string) bool {
-	facts := []string{"job=gone"}
-	if job != nil {
-		facts = append(Status(job), "job=there")
-		if job.DeletionTimestamp != nil {
-			facts = append(facts, "job=deleted")
-		}
-		if job.Status.StartTime == nil {
-			facts = append(facts, "started=no")
-		} else {
-			facts = append(facts, "started=yes")
-		}
-		for _, c := range job.Status.Conditions {
-			if c.Status == corev1.ConditionFalse {
-				facts = append(facts, "!"+string(c.Type)+"/"+c.Reason)
-			}
-		}
-	}
-	for name, holds := range map[string]func(*corev1.Pod) bool{
-		"pods":    func(*corev1.Pod) bool { return true },
-		"running": active, "ended": Ended, "deleted": deleted,
-		"tracked": func(pod *corev1.Pod) bool { return slices.Contains(pod.Finalizers, batchv1.JobTrackingFinalizer) },
-		"orphans": func(pod *corev1.Pod) bool { return metav1.GetControllerOf(pod) == nil },
-	} {
-		facts = append(facts, fmt.Sprintf("%s=%d", name, count(pods, holds)))
-	}
-	return !slices.ContainsFunc(strings.Fields(want), func(word string) bool {
-		name, zero := strings.CutSuffix(word, "=0")
-		if zero && !slices.Contains(facts, word) {
-			return slices.ContainsFunc(facts, func(f string) bool { return strings.HasPrefix(f, name+"=") })
-		}
-		return !zero && !slices.Contains(facts, word)
-	})
-}
-
-func count(pods []*corev1.Pod, holds func(*corev1.Pod) bool) (n int) {
-	for _, pod := range pods {
-		if holds(pod) {
-			n++
-		}
-	}
-	return n
 }

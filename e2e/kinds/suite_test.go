@@ -1,8 +1,6 @@
-// Package suite runs examples/suite as a process with the permissions of its manifests.
-package suite
+package kinds
 
 import (
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/jobfate/jobfate/e2e/server"
@@ -21,15 +18,10 @@ import (
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
-const deploy = "../../examples/suite/deploy"
-
-var api *server.Server
-
-func TestMain(m *testing.M) { os.Exit(server.Run(m, &api, 0, nil)) }
-
 // The cluster role has all permissions that the controller needs, and no others. A shard fails
 // once, and the controller is killed meanwhile.
 func TestSuite(t *testing.T) {
+	t.Parallel()
 	p := world.Proxy(t, api)
 	controller := world.Run(t, api.Suites, server.Options{Via: p.Config})
 	namespace, err := api.Namespace(t.Context(), "suite")
@@ -41,7 +33,7 @@ func TestSuite(t *testing.T) {
 		return kubelet.Run()
 	})
 	suites := api.Dynamic().Resource(schema.GroupVersionResource{Group: "jobfate.dev", Version: "v1alpha1", Resource: "suites"}).Namespace(namespace)
-	_, err = suites.Create(t.Context(), sample(t), metav1.CreateOptions{})
+	_, err = suites.Create(t.Context(), read(t, "suite/deploy/samples/suite.yaml"), metav1.CreateOptions{})
 	must(t, err)
 
 	running := func(s batchv1.JobStatus) bool { return s.Ready != nil && *s.Ready == 2 }
@@ -71,20 +63,11 @@ func TestSuite(t *testing.T) {
 	// These permissions are for other API servers, which check owner references or cannot fill
 	// a cache by a watch, and for creations and status writes without an answer.
 	used := p.Counts()
-	unused, err := used.Unused(deploy+"/rbac.yaml",
+	unused, err := used.Unused("../../examples/suite/deploy/rbac.yaml",
 		"update suites/finalizers", "list suites", "get suites", "get pods", "patch events")
 	if err != nil || unused != "" {
 		t.Errorf("permissions are not used: %v\n%s; used are:\n%s", err, unused, used)
 	}
-}
-
-func sample(t *testing.T) *unstructured.Unstructured {
-	t.Helper()
-	text, err := os.ReadFile(deploy + "/samples/suite.yaml")
-	must(t, err)
-	suite := &unstructured.Unstructured{}
-	must(t, yaml.Unmarshal(text, &suite.Object))
-	return suite
 }
 
 // until waits until the status of the suite matches.
@@ -105,5 +88,3 @@ func until(t *testing.T, suites dynamic.ResourceInterface, what string, holds fu
 	t.Fatalf("not reached: %s; the status is %+v", what, status)
 	return status
 }
-
-var must = world.Must

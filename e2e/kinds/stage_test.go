@@ -1,12 +1,10 @@
-package jobgroup
+package kinds
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -15,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/informers"
@@ -54,7 +51,6 @@ type stage struct {
 	status status
 	jobs   map[string]*batchv1.Job
 	made   map[string][]types.UID // all Jobs that ever existed, by name
-	story  []string
 }
 
 // newStage returns a stage whose pods follow the script.
@@ -80,7 +76,12 @@ func newStageWith(t *testing.T, script kubelet.Script, o server.Options) *stage 
 	}
 	groupFactory := dynamicinformer.NewFilteredDynamicSharedInformerFactory(client, 0, namespace, nil)
 	jobFactory := informers.NewSharedInformerFactoryWithOptions(api.Client, 0, informers.WithNamespace(namespace))
-	s.Feed = observe.NewFeed(groupFactory.ForResource(groups).Informer(), jobFactory.Batch().V1().Jobs().Informer())
+	s.Feed = observe.NewFeed(s.apply, groupFactory.ForResource(groups).Informer(), jobFactory.Batch().V1().Jobs().Informer())
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the log of the controller:\n%s", controller.Log("", 20))
+		}
+	})
 	groupFactory.Start(t.Context().Done())
 	jobFactory.Start(t.Context().Done())
 	return s
@@ -89,28 +90,11 @@ func newStageWith(t *testing.T, script kubelet.Script, o server.Options) *stage 
 // until processes changes until a function holds.
 func (s *stage) until(what string, holds func() bool) {
 	s.t.Helper()
-	late := time.After(observe.DefaultPatience)
-	for !holds() {
-		if s.step() {
-			continue
-		}
-		select {
-		case <-s.News:
-		case <-late:
-			s.t.Fatalf("not observed: %s\nobserved:\n%s\nthe log of the controller:\n%s",
-				what, strings.Join(s.story, "\n"), s.controller.Log("", 20))
-		}
-	}
+	s.Until(s.t, what, holds)
 }
 
-// step processes one change, if there is one.
-func (s *stage) step() bool {
-	c, ok := s.Next()
-	if !ok {
-		return false
-	}
-	line := ""
-	switch o := c.Object.(type) {
+func (s *stage) apply(object any, gone bool) string {
+	switch o := object.(type) {
 	case *unstructured.Unstructured:
 		var read struct {
 			Status status `json:"status"`
@@ -119,21 +103,19 @@ func (s *stage) step() bool {
 			s.t.Error(err)
 		}
 		s.status = read.Status
-		line = fmt.Sprintf("group: %+v", s.status)
+		return fmt.Sprintf("group: %+v", s.status)
 	case *batchv1.Job:
-		if c.Gone {
+		if gone {
 			delete(s.jobs, o.Name)
-			line = fmt.Sprintf("job %s %s is gone", o.Name, o.UID)
-			break
+			return fmt.Sprintf("job %s %s is gone", o.Name, o.UID)
 		}
 		s.jobs[o.Name] = o
 		if made := s.made[o.Name]; !slices.Contains(made, o.UID) {
 			s.made[o.Name] = append(made, o.UID)
 		}
-		line = fmt.Sprintf("job %s %s: deleted %t, %s", o.Name, o.UID, o.DeletionTimestamp != nil, observe.Status(o))
+		return fmt.Sprintf("job %s %s: deleted %t, %s", o.Name, o.UID, o.DeletionTimestamp != nil, observe.Status(o))
 	}
-	s.story = append(s.story, fmt.Sprintf("%8.3fs %s", c.At.Seconds(), line))
-	return true
+	return ""
 }
 
 // untilPhase waits for a phase of the group.
@@ -188,10 +170,7 @@ func (s *stage) create(name string, change ...func(spec map[string]any)) {
 // sample reads a sample and changes its spec.
 func sample(t *testing.T, name string, change ...func(spec map[string]any)) *unstructured.Unstructured {
 	t.Helper()
-	text, err := os.ReadFile("../../examples/jobgroup/deploy/samples/" + name + ".yaml")
-	world.Must(t, err)
-	group := &unstructured.Unstructured{}
-	world.Must(t, yaml.Unmarshal(text, &group.Object))
+	group := read(t, "jobgroup/deploy/samples/"+name+".yaml")
 	for _, c := range change {
 		c(group.Object["spec"].(map[string]any))
 	}

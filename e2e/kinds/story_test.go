@@ -1,4 +1,4 @@
-package jobgroup
+package kinds
 
 import (
 	"fmt"
@@ -186,11 +186,11 @@ func TestKilledInTheMiddleOfARestart(t *testing.T) {
 	killed := 0
 	for ; killed < kills && s.status.Phase != "Complete"; killed++ {
 		s.controller.Kill()
-		for s.step() {
+		for s.Step() {
 		}
 		s.must(s.controller.Start())
-		seen := len(s.story)
-		s.until("something changes", func() bool { return len(s.story) > seen })
+		changed := false
+		s.until("something changes", func() bool { changed = changed || s.Step(); return changed })
 	}
 	t.Logf("killed %d times", killed)
 	if killed < jobs {
@@ -240,7 +240,7 @@ func (s *stage) wantMade(times, jobs int, name func(int) string) {
 	s.t.Helper()
 	for _, job := range names(jobs, name) {
 		if got := len(s.made[job]); got != times {
-			s.t.Errorf("%s was made %d times, want %d\n%s", job, got, times, strings.Join(s.story, "\n"))
+			s.t.Errorf("%s was made %d times, want %d\n%s", job, got, times, s.Story())
 		}
 	}
 }

@@ -1,8 +1,6 @@
-// Package ownkind runs the code of docs/adopting.md for a kind of one's own.
-package ownkind
+package kinds
 
 import (
-	"context"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -17,24 +15,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/jobfate/jobfate/e2e/server"
-	"github.com/jobfate/jobfate/e2e/world"
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
-var api *server.Server
-
-func TestMain(m *testing.M) {
-	os.Exit(server.Run(m, &api, 0, func(ctx context.Context, s *server.Server) error {
-		_, err := s.Apply(ctx, "", "ownkind/testdata/crd.yaml")
-		return err
-	}))
-}
-
 const imports = `package main
 
 import (
-	"context"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -53,6 +40,9 @@ import (
 // The code of the page runs a Suite to its end. With the resource version of the View, the second
 // status write of a sync would be refused.
 func TestPage(t *testing.T) {
+	t.Parallel()
+	_, err := api.Apply(t.Context(), "", "kinds/testdata/crd.yaml")
+	must(t, err)
 	page, err := os.ReadFile("../../docs/adopting.md")
 	must(t, err)
 	_, section, _ := strings.Cut(string(page), "\n## A kind of your own\n")
@@ -110,5 +100,3 @@ func runSuite(t *testing.T, name, code string) (batchv1.JobStatus, string) {
 	must(t, runtime.DefaultUnstructuredConverter.FromUnstructured(job, &status))
 	return status, string(output)
 }
-
-var must = world.Must

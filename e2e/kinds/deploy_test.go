@@ -1,4 +1,4 @@
-package jobgroup
+package kinds
 
 import (
 	"net/http"
