@@ -22,6 +22,7 @@ import (
 const imports = `package main
 
 import (
+	"context"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"

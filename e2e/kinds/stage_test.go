@@ -48,9 +48,10 @@ type stage struct {
 	*observe.Feed
 
 	// The state after the changes that are processed.
-	status status
-	jobs   map[string]*batchv1.Job
-	made   map[string][]types.UID // all Jobs that ever existed, by name
+	changes int
+	status  status
+	jobs    map[string]*batchv1.Job
+	made    map[string][]types.UID // all Jobs that ever existed, by name
 }
 
 // newStage returns a stage whose pods follow the script.
@@ -94,6 +95,7 @@ func (s *stage) until(what string, holds func() bool) {
 }
 
 func (s *stage) apply(object any, gone bool) string {
+	s.changes++
 	switch o := object.(type) {
 	case *unstructured.Unstructured:
 		var read struct {
