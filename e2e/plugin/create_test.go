@@ -22,24 +22,25 @@ import (
 // anyFields stands for fields that the case does not name.
 const anyFields = "?"
 
-// creations reads the changes of cmd/testdata/creations/cases.tsv. They change the text of a manifest.
-func creations(t *testing.T) (all []change) {
+// changesOf reads a table of changes: the reason, the name of the Job, the change, and the fields that the API server
+// rejects.
+func changesOf(t *testing.T, file string, least int) (all []change) {
 	t.Helper()
-	text, err := os.ReadFile("../../cmd/testdata/creations/cases.tsv")
+	text, err := os.ReadFile(file)
 	world.Must(t, err)
 	for _, line := range strings.Split(strings.TrimSpace(string(text)), "\n")[1:] {
 		f := append(strings.Split(line, "\t"), "", "")
 		all = append(all, change{f[0], f[1], cmp.Or(strings.ReplaceAll(f[2], `\n`, "\n"), " => "), f[3]})
+	}
+	if len(all) < least {
+		t.Fatalf("%s: %d cases are too few", file, len(all))
 	}
 	return all
 }
 
 // jobfate validate says what the API server answers to a new Job or CronJob.
 func TestValidate_creations(t *testing.T) {
-	k, cases := newTool(t), creations(t)
-	if len(cases) < 190 {
-		t.Fatalf("%d cases are too few", len(cases))
-	}
+	k, cases := newTool(t), changesOf(t, "../../cmd/testdata/creations/cases.tsv", 190)
 	var texts []string
 	for _, c := range cases {
 		texts = append(texts, c.created(t))

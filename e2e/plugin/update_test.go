@@ -22,106 +22,12 @@ import (
 	"github.com/jobfate/jobfate/e2e/world"
 )
 
-// change changes a manifest, as those of testdata/updates.
+// change changes a manifest of testdata/updates or cmd/testdata/creations, as a line of their cases.tsv.
 type change struct {
 	reason string
 	job    string // the file
 	by     string // a strategic merge patch of the manifest; or "old text => new text" in the file
 	want   string // the fields that the API server rejects
-}
-
-var changes = []change{
-	{"nothing", "plain", `{}`, ""},
-	{"a label", "plain", `{metadata: {labels: {team: b}}}`, ""},
-	{"a label less", "plain", `{metadata: {labels: {team: null}}}`, ""},
-	{"an invalid label", "plain", `{metadata: {labels: {team: "b c"}}}`, "metadata.labels"},
-	{"an annotation", "plain", `{metadata: {annotations: {note: second}}}`, ""},
-	{"a finalizer", "plain", `{metadata: {finalizers: [example.com/wait]}}`, ""},
-	{"a finalizer without a domain", "plain", `{metadata: {finalizers: [wait]}}`, "metadata.finalizers[0]"},
-	{"a generated name", "plain", `{metadata: {generateName: plain-}}`, ""},
-	{"an old version", "plain", `{metadata: {resourceVersion: "1"}}`, "metadata.resourceVersion"},
-	{"another UID", "plain", `{metadata: {uid: 00000000-0000-0000-0000-000000000001}}`, "metadata.uid"},
-	{"another time of creation", "plain", `{metadata: {creationTimestamp: "2020-01-01T00:00:00Z"}}`, ""},
-	{"a status", "plain", `{status: {active: 7}}`, ""},
-	{"parallelism", "plain", `{spec: {parallelism: 5}}`, ""},
-	{"parallelism removed", "plain", `{spec: {parallelism: null}}`, ""},
-	{"a negative parallelism", "plain", `{spec: {parallelism: -1}}`, "spec.parallelism"},
-	{"completions", "plain", `{spec: {completions: 5}}`, "spec.completions"},
-	{"completions removed", "plain", `{spec: {completions: null}}`, "spec.completions"},
-	{"backoffLimit", "plain", `{spec: {backoffLimit: 9}}`, ""},
-	{"a negative backoffLimit", "plain", `{spec: {backoffLimit: -9}}`, "spec.backoffLimit"},
-	{"activeDeadlineSeconds", "plain", `{spec: {activeDeadlineSeconds: 60}}`, ""},
-	{"activeDeadlineSeconds removed", "plain", `{spec: {activeDeadlineSeconds: null}}`, ""},
-	{"activeDeadlineSeconds null", "plain", `activeDeadlineSeconds: 600 => activeDeadlineSeconds: null`, ""},
-	{"ttlSecondsAfterFinished", "plain", `{spec: {ttlSecondsAfterFinished: 0}}`, ""},
-	{"suspend", "plain", `{spec: {suspend: true}}`, ""},
-	{"manualSelector", "plain", `{spec: {manualSelector: true}}`, ""},
-	{"a selector", "plain", `{spec: {selector: {matchLabels: {app: plain}}}}`, "spec.selector"},
-	{"completionMode", "plain", `{spec: {completionMode: Indexed}}`, "spec.completionMode"},
-	{"the default completionMode", "plain", `{spec: {completionMode: NonIndexed}}`, ""},
-	{"podReplacementPolicy", "plain", `{spec: {podReplacementPolicy: Failed}}`, ""},
-	{"an invalid podReplacementPolicy", "plain", `{spec: {podReplacementPolicy: Never}}`, "spec.podReplacementPolicy"},
-	{"a podFailurePolicy", "plain", `{spec: {podReplacementPolicy: Failed, podFailurePolicy: {rules: [{action: Ignore, onExitCodes: {operator: In, values: [1]}}]}}}`, "spec.podFailurePolicy"},
-	{"managedBy", "plain", `{spec: {managedBy: example.com/other}}`, "spec.managedBy"},
-	{"managedBy removed", "plain", `{spec: {managedBy: null}}`, "spec.managedBy"},
-	{"a label of the template", "plain", `{spec: {template: {metadata: {labels: {app: other}}}}}`, "spec.template"},
-	{"the image", "plain", `{spec: {template: {spec: {containers: [{name: main, image: "registry.example.com/plain:2"}]}}}}`, "spec.template"},
-	{"the default pull policy", "plain", `{spec: {template: {spec: {containers: [{name: main, imagePullPolicy: IfNotPresent}]}}}}`, ""},
-	{"another pull policy", "plain", `{spec: {template: {spec: {containers: [{name: main, imagePullPolicy: Always}]}}}}`, "spec.template"},
-	{"the default protocol", "plain", `- containerPort: 80 => - {containerPort: 80, protocol: TCP}`, ""},
-	{"the defaults of a probe", "plain", `httpGet: {port: 80} => {httpGet: {port: 80, path: /, scheme: HTTP}, periodSeconds: 10}`, ""},
-	{"an equal quantity", "plain", `cpu: "1" => cpu: 1000m`, ""},
-	{"resources", "plain", `cpu: "1" => cpu: "2"`, "spec.template"},
-	{"a variable", "plain", `value: "2" => value: "3"`, "spec.template"},
-	{"a variable less", "plain", `        - {name: SECOND, value: "2"} => `, "spec.template"},
-	{"variables in another order", "plain", "        - {name: FIRST, value: \"1\"}\n        - {name: SECOND, value: \"2\"} =>         - {name: SECOND, value: \"2\"}\n        - {name: FIRST, value: \"1\"}", "spec.template"},
-	{"a container more", "plain", `{spec: {template: {spec: {containers: [{name: second, image: a}]}}}}`, "spec.template"},
-	{"a volume less", "plain", `      - {name: settings, configMap: {name: settings}} => `, "spec.template"},
-	{"an empty volume source", "plain", `{name: scratch, emptyDir: {}} => {name: scratch}`, ""},
-	{"the default mode of a volume", "plain", `configMap: {name: settings} => configMap: {name: settings, defaultMode: 420}`, ""},
-	{"the node selector", "plain", `{spec: {template: {spec: {nodeSelector: {disk: hdd}}}}}`, "spec.template"},
-	{"no node selector", "plain", `nodeSelector: {disk: ssd} => nodeSelector: null`, "spec.template"},
-	{"the service account under its old name", "plain", `serviceAccountName: => serviceAccount:`, ""},
-	{"another service account", "plain", `serviceAccountName: runner => serviceAccountName: other`, "spec.template"},
-	{"no service account", "plain", `{spec: {template: {spec: {serviceAccountName: null}}}}`, ""},
-	{"the restart policy", "plain", `{spec: {template: {spec: {restartPolicy: OnFailure}}}}`, "spec.template"},
-
-	{"nothing", "indexed", `{}`, ""},
-	{"completions alone", "indexed", `{spec: {completions: 7}}`, "spec.completions"},
-	{"completions and parallelism", "indexed", `{spec: {completions: 7, parallelism: 7}}`, ""},
-	{"backoffLimitPerIndex", "indexed", `{spec: {backoffLimitPerIndex: 2}}`, "spec.backoffLimitPerIndex"},
-	{"maxFailedIndexes", "indexed", `{spec: {maxFailedIndexes: 4}}`, ""},
-	{"too many maxFailedIndexes", "indexed", `{spec: {maxFailedIndexes: 9}}`, "spec.maxFailedIndexes"},
-	{"an exit code", "indexed", `values: [42] => values: [43]`, "spec.podFailurePolicy"},
-	{"the default status of a condition", "indexed", `type: DisruptionTarget => {type: DisruptionTarget, status: "True"}`, ""},
-	{"no failure policy", "indexed", `{spec: {podFailurePolicy: null}}`, "spec.podFailurePolicy"},
-	{"the success policy", "indexed", `succeededIndexes: 0-1 => succeededIndexes: 0-2`, "spec.successPolicy"},
-	{"an unordered success policy", "indexed", `succeededIndexes: 0-1 => succeededIndexes: 1,0`, "spec.successPolicy spec.successPolicy.rules[0].succeededIndexes"},
-	{"no mode", "indexed", `{spec: {completionMode: null}}`, "spec.backoffLimitPerIndex spec.completionMode spec.maxFailedIndexes spec.successPolicy"},
-	{"the pull policy of the tag latest", "indexed", `{spec: {template: {spec: {containers: [{name: main, imagePullPolicy: Always}]}}}}`, ""},
-	{"the tag latest", "indexed", `image: registry.example.com/indexed => image: registry.example.com/indexed:latest`, "spec.template"},
-
-	{"a node selector", "suspended", `{spec: {template: {spec: {nodeSelector: {disk: ssd}}}}}`, ""},
-	{"a toleration", "suspended", `{spec: {template: {spec: {tolerations: [{key: spot, operator: Exists}]}}}}`, ""},
-	{"a scheduling gate", "suspended", `{spec: {template: {spec: {schedulingGates: [{name: example.com/wait}]}}}}`, ""},
-	{"resources", "suspended", `{spec: {template: {spec: {containers: [{name: main, resources: {requests: {cpu: 200m}}}]}}}}`, ""},
-	{"a label of the template", "suspended", `{spec: {template: {metadata: {labels: {app: a}}}}}`, ""},
-	{"the image", "suspended", `suspended:1 => suspended:2`, "spec.template.spec"},
-	{"resumed", "suspended", `suspend: true => suspend: false`, ""},
-	{"resumed with a node selector", "suspended", `{spec: {suspend: null, template: {spec: {nodeSelector: {disk: ssd}}}}}`, ""},
-	{"a node selector after its start", "started", `{spec: {template: {spec: {nodeSelector: {disk: ssd}}}}}`, "spec.template"},
-	{"a node selector after it has stopped", "stopped", `{spec: {template: {spec: {nodeSelector: {disk: ssd}}}}}`, ""},
-	{"a node selector while it stops", "stopping", `{spec: {template: {spec: {nodeSelector: {disk: ssd}}}}}`, "spec.template"},
-
-	{"nothing", "manual", `{}`, ""},
-	{"the selector", "manual", `{spec: {selector: {matchLabels: {tier: a}}, template: {metadata: {labels: {tier: a}}}}}`, "spec.selector spec.template"},
-	{"manualSelector", "manual", `{spec: {manualSelector: false}}`, ""},
-	{"the image", "manual", `manual:latest => manual`, "spec.template"},
-
-	{"nothing", "created", `{}`, ""},
-	{"activeDeadlineSeconds removed", "created", `{spec: {activeDeadlineSeconds: null}}`, ""},
-	{"a volume less", "created", `      - {name: settings, configMap: {name: settings}} => `, ""},
-	{"a label less", "created", `{metadata: {labels: {team: null}}}`, ""},
 }
 
 // states lists Jobs of the same manifest in other states: their file, whether kubectl create has
@@ -141,9 +47,7 @@ var states = map[string]struct {
 // kubectl validate -f says what the API server answers to the real kubectl: for each change in the
 // manifest, and for the same change in the output of kubectl get.
 func TestValidate_updates(t *testing.T) {
-	if len(changes) < 40 {
-		t.Fatalf("%d changes are too few", len(changes))
-	}
+	changes := changesOf(t, "testdata/updates/cases.tsv", 80)
 	k := newTool(t)
 	live := map[string]*batchv1.Job{}
 	for name, state := range states {
