@@ -83,7 +83,7 @@ func TestAlerts(t *testing.T) {
 				if at%6 == 0 {
 					run(s.jobs + at)
 				}
-				all, err := c.AllMetrics(t.Context())
+				all, err := c.Metrics(t.Context())
 				w.Must(err)
 				recorded.add(at, all)
 				<-tick.C

@@ -9,13 +9,15 @@ import (
 	"github.com/jobfate/jobfate/e2e/server"
 )
 
-func TestMain(m *testing.M) { os.Exit(server.RunInTurn(m)) }
+var api *server.Server
+
+func TestMain(m *testing.M) { os.Exit(server.Run(m, &api, 0, nil)) }
 
 // All workloads run at a small size. For each pod, each controller makes one call to create it and
 // one to remove its finalizer. In total, jobfate's controller makes no more calls than the built-in
 // one, apart from a few that depend on the timing of syncs.
 func TestSmall(t *testing.T) {
-	r, err := run(t.Context(), settings{
+	r, err := run(t.Context(), api, settings{
 		indexes: 100, failing: 50, jobs: 10, qps: 1000, fairQPS: 100, workers: 5, order: "AB", quiet: 1500 * time.Millisecond,
 		lag: 300 * time.Millisecond,
 	}, t.Logf)

@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"log"
@@ -51,32 +52,26 @@ func main() {
 	flag.Parse()
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer cancel()
-	report, err := run(ctx, s, log.Printf)
-	if report != nil {
-		fmt.Print(report)
-	}
+	api, err := server.Start(ctx)
 	if err != nil {
 		log.Fatal(err)
 	}
+	report, err := run(ctx, api, s, log.Printf)
+	if report != nil {
+		fmt.Print(report)
+	}
+	if err := errors.Join(err, api.Stop()); err != nil {
+		log.Fatal(err, "; the logs: ", api.Dir())
+	}
+	os.RemoveAll(api.Dir())
 }
 
 // run runs all workloads and returns the report, also if it is interrupted after some of them.
-func run(ctx context.Context, s settings, say func(string, ...any)) (*report, error) {
+func run(ctx context.Context, api *server.Server, s settings, say func(string, ...any)) (*report, error) {
 	only, err := regexp.Compile(s.only)
 	if err != nil {
 		return nil, fmt.Errorf("-only: %w", err)
 	}
-	api, err := server.Start(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err := api.Stop(); err != nil {
-			say("%v; the logs: %s", err, api.Dir())
-			return
-		}
-		os.RemoveAll(api.Dir())
-	}()
 	sides := map[rune]side{
 		'A': {"jobfate", api.Jobfate, new(server.ManagedBy), strings.Fields(s.args)},
 		'B': {"built-in", api.BuiltIn, nil, nil},

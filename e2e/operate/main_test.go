@@ -56,7 +56,7 @@ func awaitLog(t *testing.T, c *server.Controller, text string) {
 // sum adds up the series of a metric whose labels contain some texts.
 func sum(t *testing.T, c *server.Controller, name string, labels ...string) (n float64) {
 	t.Helper()
-	all, err := c.AllMetrics(t.Context())
+	all, err := c.Metrics(t.Context())
 	world.Must(t, err)
 	for series, value := range all {
 		if strings.HasPrefix(series, name+"{") && !slices.ContainsFunc(labels, func(l string) bool { return !strings.Contains(series, l) }) {

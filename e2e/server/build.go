@@ -111,39 +111,20 @@ func moduleRoot() (string, error) {
 	}
 }
 
-// binaryLock is the lock of this process among the test binaries of this module.
-var binaryLock struct {
-	mu    sync.Mutex
-	users int
-	dir   *os.File
-}
-
-// Lock waits until no other test binary of this module has a server. It blocks the others until
-// each Lock of this process is unlocked. Go runs the tests of several packages at once; they would
-// build the same programs twice and disturb each other's measurements. Start locks by itself. If a
-// TestMain locks first, the wait does not count as time of its tests.
-func Lock() (unlock func(), err error) {
-	binaryLock.mu.Lock()
-	defer binaryLock.mu.Unlock()
-	if binaryLock.users == 0 {
-		root, err := moduleRoot()
-		if err != nil {
-			return nil, err
-		}
-		if binaryLock.dir, err = os.Open(root); err != nil {
-			return nil, err
-		}
-		if err := unix.Flock(int(binaryLock.dir.Fd()), unix.LOCK_EX); err != nil {
-			binaryLock.dir.Close()
-			return nil, fmt.Errorf("locking %s: %w", root, err)
-		}
+// lock waits until no other test binary of this module has a server: Go runs the tests of several packages at once,
+// which would build the same programs twice and disturb each other's measurements. Closing the file unlocks.
+func lock() (*os.File, error) {
+	root, err := moduleRoot()
+	if err != nil {
+		return nil, err
 	}
-	binaryLock.users++
-	return sync.OnceFunc(func() {
-		binaryLock.mu.Lock()
-		defer binaryLock.mu.Unlock()
-		if binaryLock.users--; binaryLock.users == 0 {
-			binaryLock.dir.Close()
-		}
-	}), nil
+	dir, err := os.Open(root)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(dir.Fd()), unix.LOCK_EX); err != nil {
+		dir.Close()
+		return nil, fmt.Errorf("locking %s: %w", root, err)
+	}
+	return dir, nil
 }

@@ -16,11 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// metricsPrefix is the common prefix of the metrics of Job controllers.
-const metricsPrefix = "job_controller_"
-
-// Loopback returns a new loopback address for a controller to serve on. Connections begin at
-// 127.0.0.1, so ports of other addresses are never taken.
+// Loopback returns a new loopback address to serve on. Connections begin at 127.0.0.1, so ports of other addresses
+// are never taken.
 func Loopback() string {
 	return fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254))
 }
@@ -38,23 +35,9 @@ func (o Options) serving(scheme string, flags ...string) Options {
 	return o
 }
 
-// Metrics returns the Job controller metrics of a controller that was started with the option
-// Metrics, by name and labels without the common prefix, as in
-// jobs_finished_total{result="failed"}.
+// Metrics returns the metrics of a controller that was started with the option Metrics, by name and labels. It waits
+// until a controller that was just started has some.
 func (c *Controller) Metrics(ctx context.Context) (map[string]float64, error) {
-	all, err := c.AllMetrics(ctx)
-	ours := map[string]float64{}
-	for name, value := range all {
-		if name, ok := strings.CutPrefix(name, metricsPrefix); ok {
-			ours[name] = value
-		}
-	}
-	return ours, err
-}
-
-// AllMetrics returns all metrics of a controller. It waits until a controller that was just
-// started has some.
-func (c *Controller) AllMetrics(ctx context.Context) (map[string]float64, error) {
 	text, err := c.scrape(ctx)
 	for late := time.After(startTime); errors.Is(err, unix.ECONNREFUSED) && c.Err() == nil; text, err = c.scrape(ctx) {
 		select {

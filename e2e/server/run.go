@@ -48,14 +48,3 @@ func Run(m *testing.M, api **Server, atOnce int, ready func(context.Context, *Se
 	os.RemoveAll(s.Dir())
 	return 0
 }
-
-// RunInTurn runs the tests of a package that start servers themselves, for TestMain.
-func RunInTurn(m *testing.M) int {
-	unlock, err := Lock()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer unlock()
-	return m.Run()
-}

@@ -35,8 +35,8 @@ type Server struct {
 	Client kubernetes.Interface
 
 	dir        string // of this server alone: logs, keys, the data of etcd
-	unlock     func() // ends the Lock
-	port       port
+	locked     *os.File
+	host       string // a loopback address of its own
 	etcd       *Process
 	api        *Process
 	collector  *Controller
@@ -51,7 +51,7 @@ type Server struct {
 // Start builds what is missing, and starts etcd, kube-apiserver and the garbage collector. It
 // waits while another test binary of this module has a server.
 func Start(ctx context.Context) (*Server, error) {
-	s := &Server{}
+	s := &Server{host: Loopback()}
 	if err := s.start(ctx); err != nil {
 		return nil, errors.Join(err, s.Stop())
 	}
@@ -59,13 +59,10 @@ func Start(ctx context.Context) (*Server, error) {
 }
 
 func (s *Server) start(ctx context.Context) (err error) {
-	if s.unlock, err = Lock(); err != nil {
+	if s.locked, err = lock(); err != nil {
 		return err
 	}
 	if s.dir, err = os.MkdirTemp("", "jobfate-e2e-"); err != nil {
-		return err
-	}
-	if s.port, err = newPort(); err != nil {
 		return err
 	}
 	if err := s.startEtcd(ctx); err != nil {
@@ -127,11 +124,10 @@ func (s *Server) writeKeys() error {
 func (s *Server) startAPI(ctx context.Context, more ...string) error {
 	args := []string{
 		"--etcd-servers=unix://" + filepath.Join(s.dir, "localhost:0"),
-		"--bind-address=127.0.0.1",
-		"--advertise-address=127.0.0.1",
+		"--bind-address=" + s.host,
+		"--advertise-address=" + s.host,
 		"--endpoint-reconciler-type=none", // the default one accepts no loopback address
-		fmt.Sprintf("--secure-port=%d", s.port.number),
-		"--permit-port-sharing",
+		"--secure-port=6443",
 		"--cert-dir=certificates",
 		"--token-auth-file=tokens.csv",
 		"--authorization-mode=RBAC",
@@ -217,11 +213,8 @@ func (s *Server) Stop() error {
 			p.Kill()
 		}
 	}
-	if s.port.socket != nil {
-		s.port.close()
-	}
-	if s.unlock != nil {
-		s.unlock()
+	if s.locked != nil {
+		s.locked.Close()
 	}
 	return errors.Join(errs...)
 }
@@ -252,7 +245,7 @@ func (s *Server) certificate() string {
 
 func (s *Server) anonymous() *rest.Config {
 	config := &rest.Config{
-		Host:            fmt.Sprintf("https://127.0.0.1:%d", s.port.number),
+		Host:            "https://" + s.host + ":6443",
 		TLSClientConfig: rest.TLSClientConfig{CAFile: s.certificate()},
 		QPS:             -1,
 	}
