@@ -72,9 +72,6 @@ func runScenarios(t *testing.T, side world.Side, n int) map[string]script.State 
 					return len(s.Sorted(func(p *corev1.Pod) bool { return p.DeletionTimestamp != nil })) == 0
 				})
 				checkCounts(w)
-				if t.Failed() {
-					t.Log(seen.differences(w.Kubelet.Ended()))
-				}
 				mu.Lock()
 				defer mu.Unlock()
 				ends[p.name] = w.State()
@@ -129,7 +126,7 @@ func (c *undisturbedEnds) ends(t *testing.T, n int) map[string]script.State {
 	return c.all[n]
 }
 
-// logRemainingPods lists the remaining pods if the test has failed.
+// logRemainingPods lists the remaining pods if the test has failed, with the kubelet's record of them.
 func logRemainingPods(w *world.World) {
 	if !w.T.Failed() {
 		return
@@ -138,7 +135,28 @@ func logRemainingPods(w *world.World) {
 	for _, pod := range w.State().Sorted(func(p *corev1.Pod) bool {
 		return p.DeletionTimestamp != nil || len(p.Finalizers) > 0
 	}) {
-		w.T.Logf("left: %s, index %d, phase %s, deleted %t, finalizers %v, on node %q; the kubelet's record: %s",
-			pod.Name, script.Index(pod), pod.Status.Phase, pod.DeletionTimestamp != nil, pod.Finalizers, pod.Spec.NodeName, about(ends[pod.UID]))
+		end := ends[pod.UID]
+		w.T.Logf("left: %s, index %d, phase %s, deleted %t, finalizers %v; the kubelet's record: phase %q, tracked %t",
+			pod.Name, script.Index(pod), pod.Status.Phase, pod.DeletionTimestamp != nil, pod.Finalizers, end.Phase, end.Tracked)
 	}
+}
+
+// history records which pods the status of a Job has listed as uncounted failures, in all observed
+// states.
+type history struct {
+	named, now map[types.UID]bool
+}
+
+// record records a state. It returns false if the status lists a pod again after it was counted.
+func (h *history) record(s script.State) bool {
+	if s.Job == nil || s.Job.Status.UncountedTerminatedPods == nil {
+		return true
+	}
+	once, now := true, map[types.UID]bool{}
+	for _, uid := range s.Job.Status.UncountedTerminatedPods.Failed {
+		once = once && (h.now[uid] || !h.named[uid])
+		now[uid], h.named[uid] = true, true
+	}
+	h.now = now
+	return once
 }

@@ -2,20 +2,10 @@ package proxy
 
 import (
 	"io"
-	"sync"
 	"time"
 )
 
-// late passes data on after a delay, in order.
-type late struct {
-	body   io.ReadCloser
-	by     time.Duration
-	chunks chan chunk
-	closed chan struct{}
-	close  sync.Once
-	rest   []byte
-}
-
+// chunk is data that is passed on later.
 type chunk struct {
 	due  time.Time
 	data []byte
@@ -24,49 +14,35 @@ type chunk struct {
 // chunksHeld is the number of chunks that are held. Further data waits in the connection.
 const chunksHeld = 10_000
 
-func newLate(body io.ReadCloser, by time.Duration) *late {
-	l := &late{body: body, by: by, chunks: make(chan chunk, chunksHeld), closed: make(chan struct{})}
-	go l.read()
-	return l
-}
-
-func (l *late) read() {
-	defer close(l.chunks)
-	for {
-		data := make([]byte, 32<<10)
-		n, err := l.body.Read(data)
-		if n > 0 {
+// late passes data on after a delay, in order.
+func late(body io.ReadCloser, by time.Duration) io.ReadCloser {
+	out, in := io.Pipe()
+	held, closed := make(chan chunk, chunksHeld), make(chan struct{})
+	go func() {
+		defer close(held)
+		for {
+			data := make([]byte, 32<<10)
+			n, err := body.Read(data)
 			select {
-			case l.chunks <- chunk{time.Now().Add(l.by), data[:n]}:
-			case <-l.closed:
+			case held <- chunk{time.Now().Add(by), data[:n]}:
+			case <-closed:
+				return
+			}
+			if err != nil {
 				return
 			}
 		}
-		if err != nil {
-			return
+	}()
+	go func() {
+		defer body.Close()
+		defer close(closed)
+		for c := range held {
+			time.Sleep(time.Until(c.due))
+			if _, err := in.Write(c.data); err != nil {
+				return // the reader has closed the pipe
+			}
 		}
-	}
-}
-
-func (l *late) Read(b []byte) (int, error) {
-	if len(l.rest) == 0 {
-		next, ok := <-l.chunks
-		if !ok {
-			return 0, io.EOF
-		}
-		select {
-		case <-time.After(time.Until(next.due)):
-		case <-l.closed:
-			return 0, io.ErrClosedPipe
-		}
-		l.rest = next.data
-	}
-	n := copy(b, l.rest)
-	l.rest = l.rest[n:]
-	return n, nil
-}
-
-func (l *late) Close() error {
-	l.close.Do(func() { close(l.closed) })
-	return l.body.Close()
+		in.Close()
+	}()
+	return out
 }

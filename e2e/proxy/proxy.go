@@ -108,7 +108,7 @@ func (p *Proxy) answered(r *http.Response) error {
 	}
 	p.answers[call][r.StatusCode]++
 	if by := p.lags[call.Resource]; call.Verb == "watch" && by > 0 {
-		r.Body = newLate(r.Body, by)
+		r.Body = late(r.Body, by)
 	}
 	return nil
 }

@@ -11,7 +11,8 @@ import (
 	"net/http/httptest"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // Rule disturbs some of the requests. If several rules match a request, the first added one
@@ -109,16 +110,8 @@ func Inspect(f func(body []byte)) Fault {
 
 // answer writes an error as the API server does.
 func answer(w http.ResponseWriter, code int, message string) {
-	reasons := map[int]metav1.StatusReason{
-		http.StatusConflict:            metav1.StatusReasonConflict,
-		http.StatusTooManyRequests:     metav1.StatusReasonTooManyRequests,
-		http.StatusInternalServerError: metav1.StatusReasonInternalError,
-		http.StatusGatewayTimeout:      metav1.StatusReasonTimeout,
-	}
-	status := metav1.Status{
-		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
-		Status:   metav1.StatusFailure, Code: int32(code), Reason: reasons[code], Message: message,
-	}
+	status := apierrors.NewGenericServerResponse(code, "", schema.GroupResource{}, "", message, 0, true).Status()
+	status.Kind, status.APIVersion = "Status", "v1"
 	w.Header().Set("Content-Type", "application/json")
 	if code == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", "1")
