@@ -9,37 +9,113 @@ import (
 )
 
 // These functions make the changes that can happen to a pod. Each returns the next version, or nil
-// if the pod is gone, and does not change its argument. They are exported for searches, which keep
-// versions of pods instead of clusters.
+// if the pod is gone, and does not change its argument. The clusters, the kubelets of packages
+// jobtest/kube and live, and searches, which keep versions of pods, share them.
 
 // stamp truncates a time to seconds, as the API server does.
 func stamp(now time.Time) metav1.Time { return metav1.NewTime(now.Truncate(time.Second)) }
+
+// PodRun says how the containers of a pod run.
+type PodRun struct {
+	Unready bool
+	// Restarts is the restart count of the containers.
+	Restarts int32
+}
+
+// PodEnd says how a pod ends.
+type PodEnd struct {
+	// Exit is the exit code of all containers except those in Exits.
+	Exit  int32
+	Exits map[string]int32
+	// Conditions are added to the status with the phase.
+	Conditions []corev1.PodCondition
+	// Reason is the reason in the status of the pod.
+	Reason string
+	// Lost pods fail without container statuses.
+	Lost bool
+}
+
+func (e PodEnd) code(container string) int32 {
+	if code, ok := e.Exits[container]; ok {
+		return code
+	}
+	return e.Exit
+}
+
+// RunningStatus returns the status that the kubelet writes when the containers of a pod run.
+func RunningStatus(pod *corev1.Pod, how PodRun, now time.Time) corev1.PodStatus {
+	at := stamp(now)
+	status := *pod.Status.DeepCopy()
+	status.Phase, status.StartTime = corev1.PodRunning, &at
+	ready, reason := corev1.ConditionTrue, ""
+	if how.Unready {
+		ready, reason = corev1.ConditionFalse, "ContainersNotReady"
+	}
+	setCondition(&status, corev1.PodCondition{Type: corev1.PodInitialized, Status: corev1.ConditionTrue}, at)
+	setReady(&status, ready, reason, at)
+	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: at}}
+	status.ContainerStatuses, status.InitContainerStatuses = nil, nil
+	for _, c := range pod.Spec.InitContainers {
+		state, sidecar := exited(0, at, at), false
+		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+			state, sidecar = running, true
+		}
+		status.InitContainerStatuses = append(status.InitContainerStatuses,
+			corev1.ContainerStatus{Name: c.Name, Image: c.Image, Ready: true, Started: &sidecar, State: state})
+	}
+	for _, c := range pod.Spec.Containers {
+		status.ContainerStatuses = append(status.ContainerStatuses, corev1.ContainerStatus{Name: c.Name, Image: c.Image,
+			Ready: !how.Unready, Started: new(true), RestartCount: how.Restarts, State: running})
+	}
+	return status
+}
+
+// EndedStatus returns the status that the kubelet writes when the containers of a pod have terminated. A
+// pod that is not running runs first.
+func EndedStatus(pod *corev1.Pod, run PodRun, how PodEnd, now time.Time) corev1.PodStatus {
+	at := stamp(now)
+	status := *pod.Status.DeepCopy()
+	if status.Phase != corev1.PodRunning {
+		status = RunningStatus(pod, run, now)
+	}
+	failed := how.Lost || how.Exit != 0 && len(status.ContainerStatuses) == 0
+	for i := range status.ContainerStatuses {
+		c := &status.ContainerStatuses[i]
+		code, started := how.code(c.Name), at
+		if c.State.Running != nil {
+			started = c.State.Running.StartedAt
+		}
+		failed = failed || code != 0
+		c.Ready, c.Started, c.State = false, new(false), exited(code, started, at)
+	}
+	for i, c := range status.InitContainerStatuses {
+		if c.State.Terminated == nil {
+			status.InitContainerStatuses[i].State = exited(0, at, at)
+		}
+	}
+	reason := "PodCompleted"
+	status.Phase, status.Reason = corev1.PodSucceeded, how.Reason
+	if failed {
+		status.Phase, reason = corev1.PodFailed, "PodFailed"
+	}
+	if how.Lost {
+		status.ContainerStatuses = nil
+	}
+	setReady(&status, corev1.ConditionFalse, reason, at)
+	for _, c := range how.Conditions {
+		setCondition(&status, c, at)
+	}
+	return status
+}
 
 // StartPod schedules a pod and makes it running and ready.
 func StartPod(pod *corev1.Pod, now time.Time) *corev1.Pod {
 	if HasEnded(pod) || pod.Spec.NodeName != "" && pod.Status.Phase == corev1.PodRunning {
 		return pod
 	}
-	next := withStatus(pod)
-	at := stamp(now)
-	next.Spec.NodeName = "node"
-	next.Status.Phase, next.Status.StartTime = corev1.PodRunning, &at
-	setCondition(next, corev1.PodReady, corev1.ConditionTrue, at)
-	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: at}}
-	next.Status.ContainerStatuses, next.Status.InitContainerStatuses = nil, nil
-	for _, c := range next.Spec.InitContainers {
-		state := exited(0, at)
-		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
-			state = running // a sidecar
-		}
-		next.Status.InitContainerStatuses = append(next.Status.InitContainerStatuses,
-			corev1.ContainerStatus{Name: c.Name, Ready: true, State: state})
-	}
-	for _, c := range next.Spec.Containers {
-		next.Status.ContainerStatuses = append(next.Status.ContainerStatuses,
-			corev1.ContainerStatus{Name: c.Name, Ready: true, State: running})
-	}
-	return next
+	next := *pod // shares the rest, which is immutable
+	next.Spec.NodeName, next.Status = "node", RunningStatus(pod, PodRun{}, now)
+	return &next
 }
 
 // EndPod terminates the containers of a pod with an exit code, and sets the phase. If the
@@ -48,38 +124,18 @@ func EndPod(pod *corev1.Pod, code int32, now time.Time) *corev1.Pod {
 	if HasEnded(pod) {
 		return pod
 	}
-	next := StartPod(pod, now)
-	if next == pod {
-		next = withStatus(pod)
-	}
-	at := stamp(now)
-	next.Status.Phase = corev1.PodSucceeded
+	next := *StartPod(pod, now)
+	next.Status = EndedStatus(&next, PodRun{}, PodEnd{Exit: code}, now)
+	return endGrace(&next)
+}
+
+func exited(code int32, from, to metav1.Time) corev1.ContainerState {
+	reason := "Completed"
 	if code != 0 {
-		next.Status.Phase = corev1.PodFailed
+		reason = "Error"
 	}
-	setCondition(next, corev1.PodReady, corev1.ConditionFalse, at)
-	for i := range next.Status.ContainerStatuses {
-		next.Status.ContainerStatuses[i].Ready = false
-		next.Status.ContainerStatuses[i].State = exited(code, at)
-	}
-	for i, c := range next.Status.InitContainerStatuses {
-		if c.State.Terminated == nil {
-			next.Status.InitContainerStatuses[i].State = exited(0, at)
-		}
-	}
-	return endGrace(next)
-}
-
-// withStatus copies a pod and its status. Pods are immutable, so the versions share the
-// rest.
-func withStatus(pod *corev1.Pod) *corev1.Pod {
-	next := *pod
-	pod.Status.DeepCopyInto(&next.Status)
-	return &next
-}
-
-func exited(code int32, at metav1.Time) corev1.ContainerState {
-	return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, FinishedAt: at}}
+	return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: reason,
+		StartedAt: from, FinishedAt: to}}
 }
 
 // RestartPod restarts the containers of a pod, as a kubelet does with the restart policy
@@ -101,7 +157,7 @@ func ReadyPod(pod *corev1.Pod, ready corev1.ConditionStatus, now time.Time) *cor
 		return pod
 	}
 	next := pod.DeepCopy()
-	setCondition(next, corev1.PodReady, ready, stamp(now))
+	setReady(&next.Status, ready, "", stamp(now))
 	return next
 }
 
@@ -111,7 +167,7 @@ func DisruptPod(pod *corev1.Pod, now time.Time) *corev1.Pod {
 		return pod
 	}
 	next := pod.DeepCopy()
-	setCondition(next, corev1.DisruptionTarget, corev1.ConditionTrue, stamp(now))
+	setCondition(&next.Status, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}, stamp(now))
 	return next
 }
 
@@ -190,13 +246,18 @@ func hasStatus(pod *corev1.Pod, kind corev1.PodConditionType, status corev1.Cond
 		func(c corev1.PodCondition) bool { return c.Type == kind && c.Status == status })
 }
 
-func setCondition(pod *corev1.Pod, kind corev1.PodConditionType, status corev1.ConditionStatus, at metav1.Time) {
-	next := corev1.PodCondition{Type: kind, Status: status, LastTransitionTime: at}
-	for i := range pod.Status.Conditions {
-		if pod.Status.Conditions[i].Type == kind {
-			pod.Status.Conditions[i] = next
-			return
-		}
+// setReady sets whether a pod and its containers are ready.
+func setReady(to *corev1.PodStatus, ready corev1.ConditionStatus, reason string, at metav1.Time) {
+	setCondition(to, corev1.PodCondition{Type: corev1.PodReady, Status: ready, Reason: reason}, at)
+	setCondition(to, corev1.PodCondition{Type: corev1.ContainersReady, Status: ready, Reason: reason}, at)
+}
+
+func setCondition(to *corev1.PodStatus, next corev1.PodCondition, at metav1.Time) {
+	next.LastTransitionTime = at
+	i := slices.IndexFunc(to.Conditions, func(c corev1.PodCondition) bool { return c.Type == next.Type })
+	if i < 0 {
+		to.Conditions = append(to.Conditions, next)
+		return
 	}
-	pod.Status.Conditions = append(pod.Status.Conditions, next)
+	to.Conditions[i] = next
 }

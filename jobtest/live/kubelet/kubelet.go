@@ -17,6 +17,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	ctrlcache "sigs.k8s.io/controller-runtime/pkg/cache"
+
+	"github.com/jobfate/jobfate/cluster"
 )
 
 // workers is the number of pods that are processed concurrently.
@@ -24,6 +26,9 @@ const workers = 8
 
 // node is the node of all pods.
 const node = "node"
+
+// killed is the exit code of a container that SIGTERM ends.
+const killed = 128 + 15
 
 // Pod is the input of a script.
 type Pod struct {
@@ -241,15 +246,15 @@ func (k *Kubelet) do(ctx context.Context, pod *corev1.Pod, due step, life Life) 
 			Target:     corev1.ObjectReference{Kind: "Node", Name: node},
 		}, metav1.CreateOptions{})
 	case run:
-		_, err = k.patch(ctx, pod, running(pod, life, time.Now()))
+		_, err = k.patch(ctx, pod, cluster.RunningStatus(pod, life.run(), time.Now()))
 	case end:
-		err = k.end(ctx, pod, ended(pod, life, life.End, time.Now()))
+		err = k.end(ctx, pod, cluster.EndedStatus(pod, life.run(), life.End, time.Now()))
 	case stop:
 		how := End{Exit: killed}
 		if life.Stop != nil {
 			how = *life.Stop
 		}
-		err = k.end(ctx, pod, ended(pod, life, how, time.Now()))
+		err = k.end(ctx, pod, cluster.EndedStatus(pod, life.run(), how, time.Now()))
 	case remove:
 		err = k.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{
 			GracePeriodSeconds: new(int64(0)), Preconditions: metav1.NewUIDPreconditions(string(pod.UID)),

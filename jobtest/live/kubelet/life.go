@@ -4,6 +4,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobfate/jobfate/cluster"
 )
 
 // Life describes what happens to a pod. The zero value is bound, runs, and exits with 0 at
@@ -30,17 +32,9 @@ type Life struct {
 }
 
 // End describes the end of a pod.
-type End struct {
-	// Exit is the exit code of all containers except those in Exits.
-	Exit  int32
-	Exits map[string]int32
-	// Conditions are added to the status with the phase.
-	Conditions []corev1.PodCondition
-	// Reason is the reason in the status of the pod.
-	Reason string
-	// Lost pods fail without container statuses.
-	Lost bool
-}
+type End = cluster.PodEnd
+
+func (l *Life) run() cluster.PodRun { return cluster.PodRun{Unready: l.Unready, Restarts: l.Restarts} }
 
 // Succeed is the life of a pod that exits with 0.
 func Succeed() Life { return Life{} }

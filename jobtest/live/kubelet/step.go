@@ -4,6 +4,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobfate/jobfate/cluster"
 )
 
 // step is the next thing to do with a pod.
@@ -20,7 +22,7 @@ const (
 
 // next returns the next step of a pod, and the delay after the previous one.
 func next(pod *corev1.Pod, life Life) (step, time.Duration) {
-	ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+	ended := cluster.HasEnded(pod)
 	switch {
 	case pod.DeletionTimestamp != nil:
 		return nextOfDeleted(pod, life, ended)
