@@ -4,7 +4,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate/cluster"
 )
@@ -15,60 +14,20 @@ type Kubelet struct{ Server *Server }
 
 // Start schedules a pod and runs it.
 func (k Kubelet) Start(namespace, name string) bool {
-	return k.act(namespace, name, cluster.StartPod)
+	return k.Act(namespace, name, cluster.StartPod)
 }
 
 // End terminates the containers of a pod with an exit code. If the pod is being deleted,
 // its grace period ends.
 func (k Kubelet) End(namespace, name string, code int32) bool {
-	return k.act(namespace, name, func(p *corev1.Pod, now time.Time) *corev1.Pod {
+	return k.Act(namespace, name, func(p *corev1.Pod, now time.Time) *corev1.Pod {
 		return cluster.EndPod(p, code, now)
 	})
 }
 
-// Restart restarts the containers of a pod in place.
-func (k Kubelet) Restart(namespace, name string) bool {
-	return k.act(namespace, name, func(p *corev1.Pod, _ time.Time) *corev1.Pod { return cluster.RestartPod(p) })
-}
-
-// Ready sets whether a pod is ready.
-func (k Kubelet) Ready(namespace, name string, ready corev1.ConditionStatus) bool {
-	return k.act(namespace, name, func(p *corev1.Pod, now time.Time) *corev1.Pod {
-		return cluster.ReadyPod(p, ready, now)
-	})
-}
-
-// Disrupt announces the eviction of a pod with the condition DisruptionTarget.
-func (k Kubelet) Disrupt(namespace, name string) bool {
-	return k.act(namespace, name, cluster.DisruptPod)
-}
-
-// Lose loses the node of a pod: the pod is marked as failed with a disruption and
-// force-deleted.
-func (k Kubelet) Lose(namespace, name string) bool {
-	changed := k.act(namespace, name, func(p *corev1.Pod, now time.Time) *corev1.Pod {
-		return cluster.FailPod(cluster.DisruptPod(p, now))
-	})
-	s := k.Server
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	pods := kindFor[*corev1.Pod](s)
-	v := pods.objects[key(namespace, name)]
-	if v == nil {
-		return changed
-	}
-	before := s.revision
-	// The deletion has no preconditions, so it cannot fail.
-	_, _, _ = s.remove(pods, v, &metav1.DeleteOptions{GracePeriodSeconds: new(int64)}, nil)
-	return changed || s.revision != before
-}
-
-// Vanish removes a pod at once, regardless of finalizers.
-func (k Kubelet) Vanish(namespace, name string) bool {
-	return k.act(namespace, name, func(*corev1.Pod, time.Time) *corev1.Pod { return nil })
-}
-
-func (k Kubelet) act(namespace, name string, change func(*corev1.Pod, time.Time) *corev1.Pod) bool {
+// Act applies a change to a pod, such as those of package cluster, and reports whether it changed
+// the pod. If the change returns nil, the pod is removed regardless of its finalizers.
+func (k Kubelet) Act(namespace, name string, change func(*corev1.Pod, time.Time) *corev1.Pod) bool {
 	s := k.Server
 	s.mu.Lock()
 	defer s.mu.Unlock()

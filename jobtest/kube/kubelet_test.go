@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/jobfate/jobfate/cluster"
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
 
@@ -26,19 +27,15 @@ func TestKubelet(t *testing.T) {
 			if _, err := pods.Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
 				t.Fatal(err)
 			}
-			if !kubelet.Start("default", name) || !kubelet.Ready("default", name, corev1.ConditionFalse) || !kubelet.Restart("default", name) {
-				t.Errorf("%s did not start or restart", name)
+			if !kubelet.Start("default", name) {
+				t.Errorf("%s did not start", name)
 			}
 			if kubelet.Start("default", name) {
 				t.Errorf("%s started twice", name)
 			}
 		}
-		if !kubelet.Lose("default", "lost") {
-			t.Error("no node was lost")
-		}
-		lost, _ := kube.Get[*corev1.Pod](s, "default", "lost")
-		if lost.Status.Phase != corev1.PodFailed || lost.DeletionTimestamp == nil || *lost.DeletionGracePeriodSeconds != 0 {
-			t.Errorf("the lost pod: %+v", lost)
+		if !kubelet.Act("default", "lost", cluster.DisruptPod) || kubelet.Act("default", "lost", cluster.DisruptPod) {
+			t.Error("the pod was not disrupted once")
 		}
 		for _, name := range []string{"held", "stopped"} {
 			must(t, pods.Delete(t.Context(), name, metav1.DeleteOptions{}))
@@ -57,7 +54,8 @@ func TestKubelet(t *testing.T) {
 			t.Errorf("the pod with a finalizer: exists %t, %+v", there, held)
 		}
 		kube.Edit(s, "default", "held", func(p *corev1.Pod) { p.Finalizers = nil })
-		if !kubelet.Vanish("default", "lost") || kubelet.Vanish("default", "lost") {
+		vanish := func(*corev1.Pod, time.Time) *corev1.Pod { return nil }
+		if !kubelet.Act("default", "lost", vanish) || kubelet.Act("default", "lost", vanish) {
 			t.Error("the lost pod did not vanish, or twice")
 		}
 		if left := kube.List[*corev1.Pod](s, ""); len(left) != 0 {
