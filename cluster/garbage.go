@@ -16,15 +16,29 @@ import (
 type GarbageAction struct {
 	// Delete is the policy with which the object is deleted, or empty.
 	Delete metav1.DeletionPropagation
-	// Drop lists the owners whose references are removed from the object.
-	Drop []types.UID
+	// Drop lists the owners whose references are removed from the object, and Finalizer is the
+	// finalizer that is removed from it.
+	Drop      []types.UID
+	Finalizer string
+}
+
+// Edits reports whether the action changes the object without deleting it.
+func (g GarbageAction) Edits() bool { return g.Drop != nil || g.Finalizer != "" }
+
+// Edit makes these changes. It does not change the slices of the object.
+func (g GarbageAction) Edit(o metav1.Object) {
+	o.SetOwnerReferences(slices.DeleteFunc(slices.Clone(o.GetOwnerReferences()),
+		func(ref metav1.OwnerReference) bool { return slices.Contains(g.Drop, ref.UID) }))
+	o.SetFinalizers(slices.DeleteFunc(slices.Clone(o.GetFinalizers()),
+		func(f string) bool { return f == g.Finalizer }))
 }
 
 // GarbageActionOf returns what the garbage collector does with an object. The function owner
 // returns the object that a reference names, or nil if that is gone. Each owner that is gone or
 // waits for the deletion of the object is one owner less, and without any the object is deleted: in
 // the foreground if an owner waits and one of the objects has it as an owner. With an owner that is
-// deleted with the policy Orphan, only the reference is removed.
+// deleted with the policy Orphan, only the reference is removed. An object that is being deleted
+// loses the finalizer of its policy once the objects no longer have it as an owner.
 func GarbageActionOf(o metav1.Object, owner func(metav1.OwnerReference) metav1.Object,
 	objects iter.Seq[metav1.Object]) GarbageAction {
 	var orphaned, absent []types.UID
@@ -43,7 +57,9 @@ func GarbageActionOf(o metav1.Object, owner func(metav1.OwnerReference) metav1.O
 	switch finalizers := o.GetFinalizers(); {
 	case len(orphaned) > 0:
 		return GarbageAction{Drop: orphaned}
-	case len(absent) == 0 || o.GetDeletionTimestamp() != nil:
+	case o.GetDeletionTimestamp() != nil:
+		return GarbageAction{Finalizer: Settled(o, objects)}
+	case len(absent) == 0:
 		return GarbageAction{}
 	case len(absent) < len(refs):
 		return GarbageAction{Drop: absent}
@@ -57,12 +73,6 @@ func GarbageActionOf(o metav1.Object, owner func(metav1.OwnerReference) metav1.O
 
 func waitsWith(o metav1.Object, finalizer string) bool {
 	return o.GetDeletionTimestamp() != nil && slices.Contains(o.GetFinalizers(), finalizer)
-}
-
-// Remaining returns the references of an object after it lost those to some owners.
-func (g GarbageAction) Remaining(refs []metav1.OwnerReference) []metav1.OwnerReference {
-	return slices.DeleteFunc(slices.Clone(refs),
-		func(ref metav1.OwnerReference) bool { return slices.Contains(g.Drop, ref.UID) })
 }
 
 // Settled returns the finalizer that the garbage collector removes next from an object that is
@@ -104,8 +114,8 @@ func CollectPod(pod *corev1.Pod, jobOf func(types.UID) *batchv1.Job, now time.Ti
 	switch {
 	case action.Delete != "":
 		return DeletePod(pod, DefaultGrace, now)
-	case action.Drop != nil:
-		return EditPod(pod, func(p *corev1.Pod) { p.OwnerReferences = action.Remaining(p.OwnerReferences) })
+	case action.Edits():
+		return EditPod(pod, func(p *corev1.Pod) { action.Edit(p) })
 	}
 	return pod
 }

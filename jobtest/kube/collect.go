@@ -4,7 +4,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/jobfate/jobfate/cluster"
 )
@@ -34,7 +33,7 @@ func (c Collector) Step() bool {
 		owners[v.obj.GetUID()] = placed{k, v}
 	}
 	for k, v := range s.versions {
-		if s.collect(k, v, owners) || s.finish(k, v) || s.empty(v.obj) {
+		if s.collect(k, v, owners) || s.empty(v.obj) {
 			return true
 		}
 	}
@@ -61,7 +60,7 @@ type placed struct {
 	*version
 }
 
-// collect does with an object what its owners require.
+// collect does with an object what its owners and its own deletion require.
 func (s *Server) collect(k *kind, v *version, owners map[types.UID]placed) bool {
 	action := cluster.GarbageActionOf(v.obj, func(ref metav1.OwnerReference) metav1.Object {
 		if owner, found := owners[ref.UID]; found && owner.is(ref, v.obj.GetNamespace()) {
@@ -69,30 +68,20 @@ func (s *Server) collect(k *kind, v *version, owners map[types.UID]placed) bool 
 		}
 		return nil
 	}, s.all)
-	switch {
-	case action.Drop != nil:
-		s.edit(k, v, func(o Object) { o.SetOwnerReferences(action.Remaining(o.GetOwnerReferences())) })
-		return true
-	case action.Delete == "":
-		return false
+	if action.Delete != "" {
+		_, _, err := s.remove(k, v, deleteByUID(v.obj.GetUID(), action.Delete), nil)
+		return err == nil
 	}
-	_, _, err := s.remove(k, v, deleteByUID(v.obj.GetUID(), action.Delete), nil)
-	return err == nil
+	if action.Edits() {
+		s.edit(k, v, func(o Object) { action.Edit(o) })
+	}
+	return action.Edits()
 }
 
 // is reports whether a reference from a namespace refers to this object.
 func (o placed) is(ref metav1.OwnerReference, namespace string) bool {
 	return o.GroupVersionKind.Kind == ref.Kind && o.obj.GetName() == ref.Name &&
 		(o.ClusterScoped || o.obj.GetNamespace() == namespace)
-}
-
-// finish removes a finalizer of the collector from an object that is being deleted.
-func (s *Server) finish(k *kind, v *version) bool {
-	finalizer := cluster.Settled(v.obj, s.all)
-	if finalizer != "" {
-		s.edit(k, v, func(o Object) { controllerutil.RemoveFinalizer(o, finalizer) })
-	}
-	return finalizer != ""
 }
 
 // all yields all objects.

@@ -3,7 +3,6 @@ package live
 import (
 	"context"
 	"errors"
-	"iter"
 	"slices"
 	"sync"
 	"time"
@@ -129,19 +128,27 @@ func (c *collector) sweep(ctx context.Context) error {
 	pods, errPods := c.list(ctx, podKind)
 	errs := []error{errJobs, errPods}
 	for _, o := range slices.Concat(jobs, pods) {
-		errs = append(errs, c.collect(ctx, o, cluster.Objects(pods)))
-	}
-	for _, job := range jobs {
-		if job.DeletionTimestamp != nil {
-			errs = append(errs, c.finish(ctx, job))
-		}
+		errs = append(errs, c.collect(ctx, o, pods))
 	}
 	return errors.Join(errs...)
 }
 
-// collect does with an object what its owners require.
-func (c *collector) collect(ctx context.Context, o *metav1.PartialObjectMetadata, pods iter.Seq[metav1.Object]) error {
+// collect does with an object what its owners and its own deletion require.
+func (c *collector) collect(ctx context.Context, o *metav1.PartialObjectMetadata,
+	pods []*metav1.PartialObjectMetadata) error {
 	var errs []error
+	if o.DeletionTimestamp != nil && o.Kind == jobKind.Kind {
+		// A pod that the cache does not show may still have the owner reference.
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(podKind.GroupVersion().WithKind("PodList"))
+		if err := c.client.List(ctx, list, client.InNamespace(o.Namespace)); err != nil {
+			return err
+		}
+		pods = nil
+		for i := range list.Items {
+			pods = append(pods, &list.Items[i])
+		}
+	}
 	action := cluster.GarbageActionOf(o, func(ref metav1.OwnerReference) metav1.Object {
 		owner, err := c.owner(ctx, o.Namespace, ref)
 		switch errs = append(errs, err); {
@@ -151,15 +158,16 @@ func (c *collector) collect(ctx context.Context, o *metav1.PartialObjectMetadata
 			return nil
 		}
 		return owner
-	}, pods)
+	}, cluster.Objects(pods))
 	// The object may have lost its owner reference since the cached version. Then the
 	// precondition keeps it.
 	as := client.Preconditions{UID: &o.UID, ResourceVersion: &o.ResourceVersion}
 	switch {
-	case action.Drop != nil:
-		errs = append(errs, settled(c.change(ctx, o, func(o *metav1.PartialObjectMetadata) {
-			o.OwnerReferences = action.Remaining(o.OwnerReferences)
-		})))
+	case action.Edits():
+		next := o.DeepCopy()
+		action.Edit(next)
+		unchanged := client.MergeFromWithOptions(o, client.MergeFromWithOptimisticLock{})
+		errs = append(errs, settled(c.client.Patch(ctx, next, unchanged)))
 	case action.Delete != "":
 		errs = append(errs, settled(c.client.Delete(ctx, o.DeepCopy(), as, client.PropagationPolicy(action.Delete))))
 	}
@@ -189,37 +197,6 @@ func (c *collector) owner(ctx context.Context, namespace string,
 		return nil, nil
 	}
 	return owner, err
-}
-
-// finish removes the finalizer that the deletion of a Job has set. It reads the pods live,
-// because a pod that the cache does not show may still have its owner reference.
-func (c *collector) finish(ctx context.Context, job *metav1.PartialObjectMetadata) error {
-	pods := &metav1.PartialObjectMetadataList{}
-	pods.SetGroupVersionKind(podKind.GroupVersion().WithKind("PodList"))
-	if err := c.client.List(ctx, pods, client.InNamespace(job.Namespace)); err != nil {
-		return err
-	}
-	finalizer := cluster.Settled(job, func(yield func(metav1.Object) bool) {
-		for i := range pods.Items {
-			if !yield(&pods.Items[i]) {
-				return
-			}
-		}
-	})
-	if finalizer == "" {
-		return nil
-	}
-	return settled(c.change(ctx, job, func(job *metav1.PartialObjectMetadata) {
-		job.Finalizers = slices.DeleteFunc(job.Finalizers, func(f string) bool { return f == finalizer })
-	}))
-}
-
-// change patches an object if it has not changed since the cached version.
-func (c *collector) change(ctx context.Context, o *metav1.PartialObjectMetadata,
-	change func(*metav1.PartialObjectMetadata)) error {
-	next := o.DeepCopy()
-	change(next)
-	return c.client.Patch(ctx, next, client.MergeFromWithOptions(o, client.MergeFromWithOptimisticLock{}))
 }
 
 // settled ignores errors because an object has changed or is gone. The event of that change
