@@ -38,10 +38,7 @@ type Cache struct {
 type view struct {
 	*kind
 	objects map[string]*version
-	// upto is the revision up to which every event is shown or dropped. ahead has, for some
-	// objects, a later revision up to which their events are shown.
-	upto  int64
-	ahead map[string]int64
+	upto    int64 // the revision up to which every event is shown
 }
 
 var (
@@ -64,28 +61,7 @@ func (s *Server) NewCache(scheme *runtime.Scheme) *Cache {
 
 // newView returns the view of a kind at a revision, which must not be compacted.
 func newView(k *kind, revision int64) *view {
-	return &view{kind: k, objects: k.at(revision), upto: revision, ahead: map[string]int64{}}
-}
-
-// lagging returns the events that are not shown.
-func (v *view) lagging() []Event {
-	var lagging []Event
-	for _, e := range v.since(v.upto) {
-		if e.Revision > v.ahead[keyOf(e.Object)] {
-			lagging = append(lagging, e)
-		}
-	}
-	return lagging
-}
-
-func (v *view) show(e Event) {
-	id := keyOf(e.Object)
-	if e.Type == watchapi.Deleted {
-		delete(v.objects, id)
-	} else {
-		v.objects[id] = e.now
-	}
-	v.ahead[id] = e.Revision
+	return &view{kind: k, objects: k.at(revision), upto: revision}
 }
 
 // lock locks the server and returns the view of a kind. The caller must unlock.
@@ -105,69 +81,39 @@ func (c *Cache) Lagging(gvk schema.GroupVersionKind) []Event {
 		return nil
 	}
 	defer c.s.mu.Unlock()
-	return v.lagging()
+	return slices.Clone(v.since(v.upto))
 }
 
 // Step shows the next event of a kind and returns it.
 func (c *Cache) Step(gvk schema.GroupVersionKind) (Event, bool) {
-	return c.next(gvk, (*view).show)
-}
-
-// Drop skips the next event of a kind: the cache shows the object in a wrong state until
-// the object changes again.
-func (c *Cache) Drop(gvk schema.GroupVersionKind) (Event, bool) {
-	return c.next(gvk, func(v *view, e Event) { v.ahead[keyOf(e.Object)] = e.Revision })
-}
-
-func (c *Cache) next(gvk schema.GroupVersionKind, take func(*view, Event)) (Event, bool) {
 	v, err := c.lock(gvk)
 	if err != nil {
 		return Event{}, false
 	}
 	defer c.s.mu.Unlock()
-	lagging := v.lagging()
+	lagging := v.since(v.upto)
 	if len(lagging) == 0 {
 		return Event{}, false
 	}
-	take(v, lagging[0])
+	e := lagging[0]
+	if e.Type == watchapi.Deleted {
+		delete(v.objects, keyOf(e.Object))
+	} else {
+		v.objects[keyOf(e.Object)] = e.now
+	}
+	v.upto = e.Revision
 	if len(lagging) == 1 {
-		v.settle()
+		v.upto = v.s.revision
 	}
-	return lagging[0], true
+	return e, true
 }
 
-// settle clears ahead if no event is lagging.
-func (v *view) settle() {
-	v.upto = v.s.revision
-	clear(v.ahead)
-}
-
-// Show shows the stored version of an object, ahead of earlier events.
-func (c *Cache) Show(gvk schema.GroupVersionKind, namespace, name string) bool {
-	v, err := c.lock(gvk)
-	if err != nil {
-		return false
-	}
-	defer c.s.mu.Unlock()
-	shown := false
-	for _, e := range v.lagging() {
-		if keyOf(e.Object) == key(namespace, name) {
-			v.show(e)
-			shown = true
-		}
-	}
-	return shown
-}
-
-// CatchUp makes the cache up to date for the given kinds, or for all kinds if none is
-// given. It also repairs dropped events, as a new list does.
-func (c *Cache) CatchUp(kinds ...schema.GroupVersionKind) {
+// CatchUp makes the cache up to date for all kinds.
+func (c *Cache) CatchUp() {
 	c.s.mu.Lock()
 	defer c.s.mu.Unlock()
 	for k := range c.views {
-		if len(kinds) == 0 || slices.Contains(kinds, k.GroupVersionKind) {
-			c.views[k] = newView(k, c.s.revision)
-		}
+		c.views[k] = newView(k, c.s.revision)
 	}
 }
 

@@ -37,16 +37,15 @@
 // from Options.Seed. A test that makes its requests from one goroutine always gets the
 // same answers. To test a Reconciler deterministically, call it directly, with a client
 // that writes live and reads from a [Cache]. The test controls the state of the cache for
-// each kind: event by event, object by object, stale, back in time, or wrong. Workers and
+// each kind: event by event, stale, or back in time. Workers and
 // informers are goroutines, so their order is random.
 //
 // # Faults
 //
 // [Server.Intercept] decides about each request before it takes effect: reject it with a
 // status, break the connection, lose the answer, delay it, or change the cluster first.
-// [Server.Deliver] drops, repeats or reorders the events of watches, [Server.CloseWatches]
-// closes watches, and [Server.Compact] compacts old revisions. [Server.Observe] sets an
-// observer of all changes.
+// [Server.CloseWatches] closes watches, and [Server.Compact] compacts old revisions.
+// [Server.Observe] sets an observer of all changes.
 //
 // # What it implements
 //

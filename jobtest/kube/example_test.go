@@ -3,7 +3,6 @@ package kube_test
 import (
 	"context"
 	"fmt"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -18,7 +17,7 @@ import (
 // The test calls a Reconciler directly, controls what its cache shows, and rejects one
 // status update.
 func Example() {
-	s := kube.New(kube.Options{Now: func() time.Time { return time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC) }})
+	s := kube.New(kube.Options{})
 	cache := s.NewCache(scheme.Scheme)
 	c, _ := s.Client("controller", scheme.Scheme, cache)
 	ctx := context.Background()

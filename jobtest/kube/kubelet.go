@@ -36,7 +36,7 @@ func (k Kubelet) Act(namespace, name string, change func(*corev1.Pod, time.Time)
 	if old == nil {
 		return false
 	}
-	next := change(old.obj.(*corev1.Pod), s.now())
+	next := change(old.obj.(*corev1.Pod), time.Now())
 	switch {
 	case next == nil:
 		pods.drop(old, nil)

@@ -9,7 +9,7 @@ import (
 
 // These functions are for tests and actors. They make no requests, so Intercept does not
 // see them. Of a Go type that is not of a built-in kind they panic: a test would prove nothing. Objects of
-// other kinds are read with Object.
+// other kinds are read with Objects.
 
 // Get returns the stored object of a Go type, as in Get[*corev1.Pod]. The object must not
 // be changed.
@@ -52,16 +52,15 @@ func Edit[T Object](s *Server, namespace, name string, change func(T)) bool {
 	return true
 }
 
-// Object returns a stored object of any kind; nil if there is none. It must not be changed.
-func (s *Server) Object(kind schema.GroupVersionKind, namespace, name string) Object {
+// Objects returns the objects of any kind, sorted by namespace and name. They must not be changed.
+func (s *Server) Objects(kind schema.GroupVersionKind) []Object {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if k := s.kindOf(kind); k != nil {
-		if v := k.objects[key(namespace, name)]; v != nil {
-			return v.obj
-		}
+	k := s.kindOf(kind)
+	if k == nil {
+		return nil
 	}
-	return nil
+	return k.all()
 }
 
 // kindFor finds the built-in kind of a Go type.

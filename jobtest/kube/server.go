@@ -17,12 +17,9 @@ import (
 // Server is a kube-apiserver in process. Its zero value is not usable; see [New].
 // It may be used by several goroutines at once.
 type Server struct {
-	now func() time.Time
-
 	hooks struct {
 		sync.RWMutex
 		intercept func(*Request) Verdict
-		deliver   func(*Request, Event) []Event
 	}
 
 	mu       sync.Mutex // guards everything below
@@ -38,9 +35,6 @@ type Server struct {
 
 // Options of a server. The zero value is ready to use.
 type Options struct {
-	// Now is the clock. By default it is time.Now, which is virtual in a bubble of
-	// testing/synctest.
-	Now func() time.Time
 	// Seed determines the suffixes of generated names.
 	Seed uint64
 	// Kinds are custom resources, served in addition to the built-in kinds.
@@ -50,13 +44,9 @@ type Options struct {
 // New returns a server with the namespaces that every cluster has.
 func New(o Options) *Server {
 	s := &Server{
-		now:     o.Now,
 		byPath:  map[schema.GroupVersionResource]*kind{},
 		names:   rand.New(rand.NewPCG(o.Seed, 0)),
 		watches: map[*watch]struct{}{},
-	}
-	if s.now == nil {
-		s.now = time.Now
 	}
 	for _, k := range builtIn() {
 		s.add(k)
@@ -121,7 +111,7 @@ func (s *Server) Revision() int64 {
 }
 
 // stamp returns the current time truncated to seconds, as in stored objects.
-func (s *Server) stamp() metav1.Time { return metav1.NewTime(s.now().UTC().Truncate(time.Second)) }
+func (s *Server) stamp() metav1.Time { return metav1.NewTime(time.Now().UTC().Truncate(time.Second)) }
 
 // newUID returns a UID that no object has had.
 func (s *Server) newUID() types.UID {

@@ -41,18 +41,6 @@ type Change struct {
 	// Old and New are the versions before and after the change; Old is nil for a creation
 	// and New for a removal. They must not be changed.
 	Old, New Object
-
-	s *Server
-}
-
-// Objects returns the objects of a kind after the change, sorted by namespace and name.
-// They must not be changed.
-func (c Change) Objects(kind schema.GroupVersionKind) []Object {
-	k := c.s.kindOf(kind)
-	if k == nil {
-		return nil
-	}
-	return k.all()
 }
 
 // Observe sets the function that is called for every change. It must not call the server,
@@ -121,7 +109,7 @@ func (s *Server) advance() int64 {
 func (k *kind) record(e Event, r *Request) {
 	k.events = append(k.events, e)
 	if k.s.observe != nil {
-		c := Change{Request: r, New: e.Object, s: k.s}
+		c := Change{Request: r, New: e.Object}
 		if e.old != nil {
 			c.Old = e.old.obj
 		}

@@ -73,14 +73,6 @@ func (s *Server) serveWatch(ctx context.Context, r *Request) (answer, error) {
 	return answer{code: http.StatusOK, watch: w}, nil
 }
 
-// Deliver sets a function that replaces each event of a watch on its way to the client: it
-// returns the event, none, or others. The function must not call the server.
-func (s *Server) Deliver(f func(*Request, Event) []Event) {
-	s.hooks.Lock()
-	defer s.hooks.Unlock()
-	s.hooks.deliver = f
-}
-
 // CloseWatches closes the watches that a function selects, as a restart of the server
 // does; nil selects all.
 func (s *Server) CloseWatches(which func(*Request) bool) {
@@ -185,24 +177,10 @@ func (w *watch) sees(e Event) (Event, bool) {
 	return e, true
 }
 
-// emit renders an event, or the events by which Deliver replaces it.
 func (w *watch) emit(e Event) {
-	s := w.kind.s
-	s.hooks.RLock()
-	deliver := s.hooks.deliver
-	s.hooks.RUnlock()
-	events := []Event{e}
-	if deliver != nil {
-		events = deliver(w.Request, e)
-	}
-	for _, e := range events {
-		if e.now == nil {
-			continue
-		}
-		text, err := w.render(nil, e.now, false)
-		if err == nil {
-			w.write(e.Type, text)
-		}
+	text, err := w.render(nil, e.now, false)
+	if err == nil {
+		w.write(e.Type, text)
 	}
 }
 

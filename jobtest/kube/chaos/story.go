@@ -1,7 +1,6 @@
 package chaos
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -26,7 +25,7 @@ func (s *schedule) story(again string) string {
 		r.Notes = "It happens without faults."
 	}
 	for _, kind := range s.seen() {
-		for _, o := range s.all(kind) {
+		for _, o := range s.server.Objects(kind) {
 			r.End = append(r.End, "  "+s.line(o))
 		}
 	}
@@ -88,18 +87,6 @@ func (s *schedule) line(o client.Object) string {
 		words = append(words, "deleted")
 	}
 	return strings.Join(words, " ")
-}
-
-// all returns the objects of a kind.
-func (s *schedule) all(kind schema.GroupVersionKind) (all []kube.Object) {
-	var list unstructured.UnstructuredList
-	list.SetGroupVersionKind(kind)
-	s.stored.CatchUp()
-	_ = s.stored.List(context.Background(), &list) // the kind is served
-	for i := range list.Items {
-		all = append(all, s.server.Object(kind, list.Items[i].GetNamespace(), list.Items[i].GetName()))
-	}
-	return all
 }
 
 func nameOf(o client.Object) string {
