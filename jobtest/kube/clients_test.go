@@ -22,90 +22,24 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/restmapper"
 	"k8s.io/client-go/tools/events"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
 
-// Widget is a custom resource with a Go type, as is usual with controller-runtime.
-type Widget struct {
-	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata,omitempty"`
-	Spec              WidgetSpec   `json:"spec,omitempty"`
-	Status            WidgetStatus `json:"status,omitempty"`
-}
-
-type WidgetSpec struct {
-	Size int `json:"size,omitempty"`
-}
-
-type WidgetStatus struct {
-	Ready bool `json:"ready,omitempty"`
-}
-
-func (w *Widget) DeepCopyObject() runtime.Object {
-	to := *w
-	to.ObjectMeta = *w.ObjectMeta.DeepCopy()
-	return &to
-}
-
-type WidgetList struct {
-	metav1.TypeMeta `json:",inline"`
-	metav1.ListMeta `json:"metadata,omitempty"`
-	Items           []Widget `json:"items"`
-}
-
-func (l *WidgetList) DeepCopyObject() runtime.Object {
-	to := *l
-	to.Items = nil
-	for i := range l.Items {
-		to.Items = append(to.Items, *l.Items[i].DeepCopyObject().(*Widget))
-	}
-	return &to
-}
-
-func widgetScheme(t *testing.T) *runtime.Scheme {
+func must(t testing.TB, err error) {
 	t.Helper()
-	s := runtime.NewScheme()
-	must(t, scheme.AddToScheme(s))
-	s.AddKnownTypes(exampleGroup, &Widget{}, &WidgetList{})
-	metav1.AddToGroupVersion(s, exampleGroup)
-	return s
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
-func TestCustomResourceWithGoType(t *testing.T) {
-	s := kube.New(kube.Options{Kinds: []kube.Kind{widgets}})
-	types := widgetScheme(t)
-	cache := s.NewCache(types)
-	c, err := s.Client("test", types, cache)
-	must(t, err)
-	ctx := t.Context()
-	w := &Widget{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "default"}, Spec: WidgetSpec{Size: 1}, Status: WidgetStatus{Ready: true}}
-	must(t, c.Create(ctx, w))
-	if w.Status.Ready || w.Generation != 1 {
-		t.Errorf("made with status %+v, generation %d", w.Status, w.Generation)
-	}
-	before := w.DeepCopyObject().(*Widget)
-	w.Spec.Size, w.Status.Ready = 2, true
-	must(t, c.Status().Patch(ctx, w, client.MergeFrom(before)))
-	if !w.Status.Ready || w.Spec.Size != 1 || w.Generation != 1 {
-		t.Errorf("after the status patch: %+v", w)
-	}
-	w.Spec.Size, w.Status.Ready = 3, false
-	must(t, c.Update(ctx, w))
-	if !w.Status.Ready || w.Spec.Size != 3 || w.Generation != 2 {
-		t.Errorf("after the update: %+v", w)
-	}
-	var late WidgetList
-	if err := c.List(ctx, &late); err != nil || len(late.Items) != 0 {
-		t.Errorf("the cache shows %v, %v", late.Items, err)
-	}
-	cache.CatchUp()
-	if err := c.List(ctx, &late); err != nil || len(late.Items) != 1 || late.Items[0].Spec.Size != 3 {
-		t.Errorf("the cache shows %v, %v", late.Items, err)
-	}
-	if err := c.Patch(ctx, w, client.StrategicMergeFrom(before)); !apierrors.IsUnsupportedMediaType(err) {
-		t.Errorf("a strategic merge patch: %v", err)
+func newJob(name string) *batchv1.Job {
+	return &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"},
+		Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+			RestartPolicy: corev1.RestartPolicyNever,
+			Containers:    []corev1.Container{{Name: "main", Image: "busybox:1"}},
+		}}},
 	}
 }
 
@@ -208,38 +142,26 @@ func TestEvents(t *testing.T) {
 	})
 }
 
+// The collector deletes the content of a terminating namespace, and then the namespace.
 func TestTerminatingNamespace(t *testing.T) {
 	s := kube.New(kube.Options{})
 	client := kubernetes.NewForConfigOrDie(s.Config())
 	ctx := t.Context()
-	if _, err := client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "n"}}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "n"}}, metav1.CreateOptions{})
+	must(t, err)
 	for _, name := range []string{"a", "b"} {
-		if _, err := client.BatchV1().Jobs("n").Create(ctx, newJobIn("n", name), metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		job := newJob(name)
+		job.Namespace = "n"
+		_, err := client.BatchV1().Jobs("n").Create(ctx, job, metav1.CreateOptions{})
+		must(t, err)
 	}
 	must(t, client.CoreV1().Namespaces().Delete(ctx, "n", metav1.DeleteOptions{}))
-	_, err := client.BatchV1().Jobs("n").Create(ctx, newJobIn("n", "c"), metav1.CreateOptions{})
-	if !apierrors.IsForbidden(err) || !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
-		t.Errorf("a Job in a terminating namespace: %v", err)
-	}
 	if steps := (kube.Collector{Server: s}).Run(); steps != 3 {
 		t.Errorf("%d steps to empty and remove the namespace, want 3", steps)
 	}
-	if _, err := client.CoreV1().Namespaces().Get(ctx, "n", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-		t.Errorf("the namespace: %v", err)
+	if _, left := kube.Get[*corev1.Namespace](s, "", "n"); left || len(kube.List[*batchv1.Job](s, "")) != 0 {
+		t.Error("the namespace or a Job is left")
 	}
-	if jobs := kube.List[*batchv1.Job](s, ""); len(jobs) != 0 {
-		t.Errorf("%d Jobs are left", len(jobs))
-	}
-}
-
-func newJobIn(namespace, name string) *batchv1.Job {
-	job := newJob(name)
-	job.Namespace = namespace
-	return job
 }
 
 // A test that edits objects of no kind would prove nothing.

@@ -126,33 +126,6 @@ func TestManager(t *testing.T) {
 	})
 }
 
-// A manager recovers after a restart, after watches are closed, and after a compaction.
-func TestManagerRecovers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := kube.New(kube.Options{})
-		ctx, cancel := context.WithCancel(t.Context())
-		mgr, ended := startManager(t, ctx, s, ctrl.Options{})
-		kubelet := kube.Kubelet{Server: s}
-		for i, name := range []string{"a", "b", "c"} {
-			synctest.Wait()
-			s.CloseWatches(nil)
-			must(t, mgr.GetClient().Create(ctx, newJob(name)))
-			s.Compact(s.Revision())
-			time.Sleep(time.Minute)
-			synctest.Wait()
-			for kubelet.Step(func(*corev1.Pod) (int32, bool) { return 0, true }) {
-				time.Sleep(time.Minute)
-				synctest.Wait()
-			}
-			if job, ok := kube.Get[*batchv1.Job](s, "default", name); !ok || job.Status.Succeeded != 1 {
-				t.Errorf("Job %d: stored %t, status %+v", i, ok, job.Status)
-			}
-		}
-		cancel()
-		must(t, <-ended)
-	})
-}
-
 func TestLeaderElection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := kube.New(kube.Options{})
