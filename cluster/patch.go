@@ -27,7 +27,7 @@ func PatchStatus(job *batchv1.Job, data []byte) (*batchv1.Job, error) {
 			UID             types.UID
 			ResourceVersion string
 		}
-		Status map[string]json.RawMessage
+		Status map[string]any
 	}
 	if err := json.Unmarshal(data, &p); err != nil {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("%v in %s", err, data))
@@ -42,74 +42,44 @@ func PatchStatus(job *batchv1.Job, data []byte) (*batchv1.Job, error) {
 	return updateStatus(job, p.Metadata.UID, p.Metadata.ResourceVersion, status)
 }
 
-// mergeStatus applies a merge patch to a status. The patch replaces the fields that it
-// names, and null removes them. Only the lists of uncounted pods are merged field by field.
-func mergeStatus(old *batchv1.JobStatus, patch map[string]json.RawMessage) (*batchv1.JobStatus, error) {
-	next := old.DeepCopy()
-	for name, raw := range patch {
-		var err error
-		switch name {
-		case "conditions":
-			err = replace(&next.Conditions, raw)
-		case "startTime":
-			err = replace(&next.StartTime, raw)
-		case "completionTime":
-			err = replace(&next.CompletionTime, raw)
-		case "active":
-			err = replace(&next.Active, raw)
-		case "succeeded":
-			err = replace(&next.Succeeded, raw)
-		case "failed":
-			err = replace(&next.Failed, raw)
-		case "terminating":
-			err = replace(&next.Terminating, raw)
-		case "completedIndexes":
-			err = replace(&next.CompletedIndexes, raw)
-		case "failedIndexes":
-			err = replace(&next.FailedIndexes, raw)
-		case "ready":
-			err = replace(&next.Ready, raw)
-		case "uncountedTerminatedPods":
-			err = mergeUncounted(next, raw)
-		}
-		if err != nil {
-			return nil, err
+// mergeStatus applies a merge patch to a status.
+func mergeStatus(old *batchv1.JobStatus, patch map[string]any) (*batchv1.JobStatus, error) {
+	merged := map[string]any{}
+	if err := recode(old, &merged); err != nil {
+		return nil, err
+	}
+	merge(merged, patch)
+	next := new(batchv1.JobStatus)
+	return next, recode(merged, next)
+}
+
+// merge applies a JSON merge patch (RFC 7386) to an object.
+func merge(to, patch map[string]any) {
+	for name, value := range patch {
+		inner, isObject := value.(map[string]any)
+		switch {
+		case value == nil:
+			delete(to, name)
+		case isObject:
+			was, _ := to[name].(map[string]any)
+			if was == nil {
+				was = map[string]any{}
+			}
+			merge(was, inner)
+			to[name] = was
+		default:
+			to[name] = value
 		}
 	}
-	return next, nil
 }
 
-// replace decodes a value into a new variable, so that nothing of the old value remains.
-func replace[T any](to *T, raw json.RawMessage) error {
-	var value T
-	err := json.Unmarshal(raw, &value)
-	*to = value
-	return err
-}
-
-func mergeUncounted(status *batchv1.JobStatus, raw json.RawMessage) error {
-	var lists map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &lists); err != nil {
+// recode converts a value by its JSON. Times lose the fractions of a second, as when they are stored.
+func recode(from, to any) error {
+	data, err := json.Marshal(from)
+	if err != nil {
 		return err
 	}
-	if lists == nil {
-		status.UncountedTerminatedPods = nil
-		return nil
-	}
-	u := status.UncountedTerminatedPods
-	if u == nil {
-		u = &batchv1.UncountedTerminatedPods{}
-		status.UncountedTerminatedPods = u
-	}
-	if list, ok := lists["succeeded"]; ok {
-		if err := replace(&u.Succeeded, list); err != nil {
-			return err
-		}
-	}
-	if list, ok := lists["failed"]; ok {
-		return replace(&u.Failed, list)
-	}
-	return nil
+	return json.Unmarshal(data, to)
 }
 
 // updateStatus replaces the status of a Job. An empty UID or resource version is no

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"time"
@@ -173,21 +172,11 @@ func StoreStatus(job *batchv1.Job, r *Request) (*batchv1.Job, error) {
 	if r.Job == nil {
 		return PatchStatus(job, r.Patch)
 	}
-	status, err := asStored(&r.Job.Status)
-	if err != nil {
+	status := new(batchv1.JobStatus)
+	if err := recode(&r.Job.Status, status); err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
 	return updateStatus(job, r.Job.UID, r.Job.ResourceVersion, status)
-}
-
-// asStored returns a status after encoding: its times have no fractions of a second.
-func asStored(sent *batchv1.JobStatus) (*batchv1.JobStatus, error) {
-	data, err := json.Marshal(sent)
-	if err != nil {
-		return nil, err
-	}
-	status := new(batchv1.JobStatus)
-	return status, json.Unmarshal(data, status)
 }
 
 func (c *Cluster) serveCreate(r *Request, syncs types.NamespacedName, v *syncReads) (Answer, error) {
