@@ -26,8 +26,7 @@ func TestExample(t *testing.T) {
 // fields inject bugs.
 type reconciler struct {
 	*jobReconciler
-	env     *chaos.Env
-	options []jobfate.Option
+	env *chaos.Env
 
 	send func(context.Context, jobfate.Request) (runtime.Object, error)
 
@@ -60,7 +59,7 @@ func (r *reconciler) machineOf(name types.NamespacedName) *jobfate.Machine {
 		name = r.key(name)
 	}
 	if r.machines[name] == nil {
-		m := jobfate.NewMachine(r.options...)
+		m := jobfate.NewMachine()
 		if r.decide != nil {
 			inside.Decide(m, r.decide)
 		}
@@ -100,7 +99,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		jobs = append(jobs, &all.Items[i])
 	}
 	send := func(q jobfate.Request) (runtime.Object, error) { return r.sendAs(ctx, q) }
-	for _, orphans := range jobfate.OrphansIn(v.Pods, jobs, r.options...) {
+	for _, orphans := range jobfate.OrphansIn(v.Pods, jobs) {
 		if err := orphans.Run(send).Err; err != nil {
 			return reconcile.Result{}, err
 		}
