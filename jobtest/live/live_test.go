@@ -97,54 +97,6 @@ func TestRule_Times(t *testing.T) {
 		for _, name := range []string{"job", "other"} {
 			w.wantOutcome(c.Ended("default", name, time.Hour), "Complete/CompletionsReached, 5 succeeded, 2 failed")
 		}
-		for _, pod := range w.pods() {
-			code := pod.Status.ContainerStatuses[0].State.Terminated.ExitCode
-			index := pod.Annotations[batchv1.JobCompletionIndexAnnotation]
-			if code != 0 && (index != "3" || code != 137) {
-				t.Errorf("the pod %s of index %s exited with %d", pod.Name, index, code)
-			}
-		}
-	})
-}
-
-// If a Job is created again with the same name, the counts of the rules continue.
-func TestRuleCountsContinue(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		c := w.start(live.Pods(live.Fail(1).Times(1)))
-		for _, want := range []string{"Failed/BackoffLimitExceeded, 0 succeeded, 1 failed", "Complete/CompletionsReached, 1 succeeded, 0 failed"} {
-			w.create("job", func(s *batchv1.JobSpec) { s.BackoffLimit = new(int32(0)) })
-			w.wantOutcome(c.Ended("default", "job", time.Minute), want)
-			must(t, w.client.BatchV1().Jobs("default").Delete(t.Context(), "job", metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}))
-		}
-	})
-}
-
-// The first matching rule decides. A rule without conditions matches all pods.
-func TestFirstRuleDecides(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		labelled := func(s *batchv1.JobSpec) { s.Template.Labels = map[string]string{"tier": "low"} }
-		c := w.start(live.Backoff(time.Second), live.Pods(
-			live.Fail(1).ForJob("named").Times(1),
-			live.Fail(2).Disrupted().ForLabels(map[string]string{"tier": "low"}).Times(2),
-			live.Fail(3).ForIndex(0).Times(0),
-		))
-		w.create("named", nil)
-		w.create("labelled", labelled)
-		w.create("indexed", indexed(1))
-		w.wantOutcome(c.Ended("default", "named", time.Hour), "Complete/CompletionsReached, 1 succeeded, 1 failed")
-		w.wantOutcome(c.Ended("default", "labelled", time.Hour), "Complete/CompletionsReached, 1 succeeded, 2 failed")
-		w.wantOutcome(c.Ended("default", "indexed", time.Hour), "Complete/CompletionsReached, 1 succeeded, 0 failed")
-		disrupted := 0
-		for _, pod := range w.pods() {
-			for _, condition := range pod.Status.Conditions {
-				if condition.Type == corev1.DisruptionTarget {
-					disrupted++
-				}
-			}
-		}
-		if disrupted != 2 {
-			t.Errorf("%d pods were disrupted, want 2", disrupted)
-		}
 	})
 }
 
@@ -169,26 +121,6 @@ func TestStepByStep(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		c.Become(kubelet.Succeed(), w.pods()...)
 		w.wantOutcome(c.Ended("default", "job", time.Minute), "Complete/CompletionsReached, 2 succeeded, 0 failed")
-	})
-}
-
-// A pod without a matching rule succeeds, unless its restart policy is Always.
-func TestPodsWithoutRule(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.start()
-		for name, policy := range map[string]corev1.RestartPolicy{"server": corev1.RestartPolicyAlways, "task": corev1.RestartPolicyNever} {
-			_, err := w.client.CoreV1().Pods("default").Create(t.Context(), &corev1.Pod{
-				ObjectMeta: metav1.ObjectMeta{Name: name},
-				Spec:       corev1.PodSpec{RestartPolicy: policy, Containers: []corev1.Container{{Name: "main", Image: "image"}}},
-			}, metav1.CreateOptions{})
-			must(t, err)
-		}
-		time.Sleep(time.Minute)
-		for name, want := range map[string]corev1.PodPhase{"server": corev1.PodRunning, "task": corev1.PodSucceeded} {
-			if pod, _ := kube.Get[*corev1.Pod](w.Server, "default", name); pod.Status.Phase != want {
-				t.Errorf("the pod %s is %s, want %s", name, pod.Status.Phase, want)
-			}
-		}
 	})
 }
 
