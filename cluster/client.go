@@ -139,12 +139,6 @@ func (c *Client) GetJob() (*batchv1.Job, error) {
 	return a.Job, err
 }
 
-// ListPods reads all pods live, and returns the version of the list.
-func (c *Client) ListPods() ([]*corev1.Pod, string, error) {
-	a, err := c.Send(&Request{Verb: List})
-	return a.Pods, a.Version, err
-}
-
 // CreatePod creates a pod and returns it with its name and UID.
 func (c *Client) CreatePod(pod *corev1.Pod) (*corev1.Pod, error) {
 	a, err := c.Send(&Request{Verb: Create, Pod: pod})
