@@ -1,5 +1,6 @@
 // Command bench compares the cost of jobfate with two others: the code of the real Job
-// controller, and the floor, which is the cost of reading each pod once. It prints one table. With -svg it draws the cost against the number of pods instead.
+// controller, and the floor, which is the cost of reading each pod once. It prints one
+// table. With -svg it draws the cost against the number of pods instead.
 //
 //	go run . [-runs 11] [-rows regexp] [-scale full] [-data file] [-svg file]
 //

@@ -167,7 +167,8 @@ func DisruptPod(pod *corev1.Pod, now time.Time) *corev1.Pod {
 		return pod
 	}
 	next := pod.DeepCopy()
-	setCondition(&next.Status, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}, stamp(now))
+	setCondition(&next.Status,
+		corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}, stamp(now))
 	return next
 }
 

@@ -60,49 +60,117 @@ func uncountedLists(d *dispute) bool {
 	return len(u.Failed)+len(u.Succeeded) != before
 }
 
-// firstClassification sets the phase of each pod in a list to the phase of the list.
+// twin ends the name and the UID of a pod that twinOf makes.
+const twin = "-twin"
+
+// firstClassification sets the phase of each pod in a list to the phase of the list. A pod in the list of succeeded
+// pods that has not ended, and that the controller counts as failed too, gets a twin, which is not counted, in its state.
 func firstClassification(d *dispute) (changed bool) {
-	job := d.them.in.Job
-	u := job.Status.UncountedTerminatedPods
+	u := d.them.in.Job.Status.UncountedTerminatedPods
 	if u == nil {
 		return false
 	}
+	failing := d.ends() && isTrue(d.status(), batchv1.JobFailureTarget)
 	for i, pod := range d.them.in.Pods {
-		if !d.finalized(pod) || !podutil.IsPodTerminal(pod) {
+		phase, ended := corev1.PodSucceeded, podutil.IsPodTerminal(pod)
+		switch {
+		case !d.finalized(pod):
+			continue
+		case slices.Contains(u.Failed, pod.UID) && ended:
+			phase = corev1.PodFailed
+		case !slices.Contains(u.Succeeded, pod.UID) || slices.Contains(u.Failed, pod.UID) || !ended && !d.failed(pod) && !failing:
 			continue
 		}
-		phase := pod.Status.Phase
-		if slices.Contains(u.Failed, pod.UID) {
-			phase = corev1.PodFailed
-		} else if slices.Contains(u.Succeeded, pod.UID) {
-			phase = corev1.PodSucceeded
+		if !ended {
+			d.addTwin(pod)
 		}
-		if phase != pod.Status.Phase {
-			changed = true
-			d.replacePod(i, func(p *corev1.Pod) { p.Status.Phase = phase })
+		if phase == pod.Status.Phase {
+			continue
 		}
+		d.replacePod(i, func(p *corev1.Pod) {
+			if p.Status.Phase = phase; !ended && !d.failed(pod) {
+				delete(p.Annotations, batchv1.JobCompletionIndexAnnotation) // it completes no index
+			}
+		})
+		changed = true
 	}
 	return changed
 }
 
-// withoutOverlap removes completed indexes from failedIndexes.
-func withoutOverlap(d *dispute) bool {
-	job := d.them.in.Job
-	if !d.perIndex() || job.Status.FailedIndexes == nil {
+// addTwin adds a pod in the state of another one, which is not counted.
+func (d *dispute) addTwin(pod *corev1.Pod) {
+	in, other := &d.them.in, pod.DeepCopy()
+	other.Name, other.UID = pod.Name+twin, pod.UID+twin
+	other.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(in.Job, batchv1.SchemeGroupVersion.WithKind("Job"))}
+	if active(pod) {
+		in.Memory.Stripped = append(slices.Clone(in.Memory.Stripped), other.UID)
+	} else {
+		other.Finalizers = nil // it would fail its index
+	}
+	in.Pods = append(slices.Clone(in.Pods), other)
+	for _, faults := range []*map[string]error{&in.Fail.Delete, &in.Fail.StripToDelete} {
+		if err := (*faults)[pod.Name]; err != nil {
+			*faults = maps.Clone(*faults)
+			(*faults)[other.Name] = err
+		}
+	}
+}
+
+// withoutOverlap removes completed indexes from failedIndexes, and lets no pod fail one.
+func withoutOverlap(d *dispute) (changed bool) {
+	if !d.perIndex() {
 		return false
 	}
+	job := d.them.in.Job
 	completed := parseIndexes(job, job.Status.CompletedIndexes)
 	for _, pod := range d.them.in.Pods {
 		if d.finalized(pod) && valid(job, pod) && pod.Status.Phase == corev1.PodSucceeded {
 			completed = completed.Union(indexset.Of(builtin.IndexOf(pod)))
 		}
 	}
-	failed := parseIndexes(job, *job.Status.FailedIndexes)
-	if failed.IntersectionLen(completed) == 0 {
+	if job.Status.FailedIndexes != nil {
+		failed := parseIndexes(job, *job.Status.FailedIndexes)
+		if failed.IntersectionLen(completed) > 0 {
+			job.Status.FailedIndexes, changed = new(failed.Difference(completed).String()), true
+		}
+	}
+	return d.spareCompleted(completed) || changed
+}
+
+// spareCompleted lets no pod fail a completed index, by its count or a FailIndex rule. These rules become Count rules,
+// and the limit at least 1; then the count of each pod decides whether it fails its index.
+func (d *dispute) spareCompleted(completed indexset.Set) bool {
+	job := d.them.in.Job
+	limit := *job.Spec.BackoffLimitPerIndex
+	counts, failIndex, spares := map[int]int{}, map[string]bool{}, false
+	for i, pod := range d.them.in.Pods {
+		count, action := builtin.CountsOf(pod.Annotations).Failures, d.action(pod)
+		if action == batchv1.PodFailurePolicyActionFailIndex {
+			failIndex[pod.Name] = true
+		}
+		if !d.finalized(pod) || !valid(job, pod) || !d.failed(pod) || action == batchv1.PodFailurePolicyActionIgnore ||
+			count < limit && !failIndex[pod.Name] {
+			continue
+		}
+		if counts[i] = int(max(count, limit, 1)); completed.Contains(builtin.IndexOf(pod)) {
+			counts[i], spares = 0, true
+		}
+	}
+	if !spares {
 		return false
 	}
-	text := failed.Difference(completed).String()
-	job.Status.FailedIndexes = &text
+	d.failIndex = failIndex
+	for i, n := range counts {
+		d.replacePod(i, func(p *corev1.Pod) { p.Annotations[batchv1.JobIndexFailureCountAnnotation] = strconv.Itoa(n) })
+	}
+	job.Spec.BackoffLimitPerIndex = new(max(limit, 1))
+	if policy := job.Spec.PodFailurePolicy; policy != nil {
+		for i := range policy.Rules {
+			if policy.Rules[i].Action == batchv1.PodFailurePolicyActionFailIndex {
+				policy.Rules[i].Action = batchv1.PodFailurePolicyActionCount
+			}
+		}
+	}
 	return true
 }
 

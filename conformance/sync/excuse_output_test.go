@@ -16,41 +16,54 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
-	"github.com/jobfate/jobfate/conformance/apiserver"
 	"github.com/jobfate/jobfate/conformance/real"
 	"github.com/jobfate/jobfate/vectors"
 )
 
-// listedNotMatched reverts the metric of the pod failure policy for running pods in the list of
-// succeeded pods.
-func listedNotMatched(d *dispute) (changed bool) {
-	u := d.them.in.Job.Status.UncountedTerminatedPods
-	if u == nil {
-		return false
+// withoutTwins gives the writes and events of each twin to its pod.
+func withoutTwins(d *dispute) (changed bool) {
+	o := &d.them.outcome
+	replace := func(text *string) {
+		changed = changed || strings.Contains(*text, twin)
+		*text = strings.ReplaceAll(*text, twin, "")
 	}
+	for i := range o.Deletions {
+		replace(&o.Deletions[i].Pod)
+		replace(&o.Deletions[i].Patch)
+	}
+	for i := range o.PodEvents {
+		replace(&o.PodEvents[i].Message)
+	}
+	o.finish()
+	return changed
+}
+
+// spareAsFailIndex counts the pods that match a FailIndex rule which spareCompleted has changed.
+func spareAsFailIndex(d *dispute) (changed bool) {
 	for _, c := range d.them.outcome.Strips {
-		if pod := d.pod(c.Pod); slices.Contains(u.Succeeded, pod.UID) && d.revertHandled(pod) {
+		pod := d.pod(c.Pod)
+		if d.failIndex[c.Pod] && d.handled(pod) != "" && !slices.Contains(d.stored.UncountedTerminatedPods.Failed, pod.UID) {
+			d.addHandled(batchv1.PodFailurePolicyActionCount, -1)
+			d.addHandled(batchv1.PodFailurePolicyActionFailIndex, +1)
 			changed = true
 		}
 	}
 	return changed
 }
 
-// revertHandled reverts the metric of the pod failure policy for a pod whose finalizer is removed. It
-// reports whether the policy matched the pod.
-func (d *dispute) revertHandled(pod *corev1.Pod) bool {
-	o := &d.them.outcome
+// handled returns the action of the rule that a pod matches when its finalizer is removed. It is empty if there is none.
+func (d *dispute) handled(pod *corev1.Pod) batchv1.PodFailurePolicyAction {
 	failing := d.ends() && isTrue(d.status(), batchv1.JobFailureTarget)
 	if pod.Status.Phase == corev1.PodSucceeded || !valid(d.them.in.Job, pod) || !d.failed(pod) && !failing {
-		return false
+		return ""
 	}
-	action := d.action(pod)
-	if action == "" {
-		return false
-	}
+	return d.action(pod)
+}
+
+// addHandled adds to the number of pods that matched a rule with an action.
+func (d *dispute) addHandled(action batchv1.PodFailurePolicyAction, n float64) {
 	name := fmt.Sprintf("pod_failures_handled_by_failure_policy_total{action=%q}", action)
-	d.setMetric(name, o.Metrics[name]-1)
-	return true
+	d.setMetric(name, d.them.outcome.Metrics[name]+n)
 }
 
 // action returns the action of the rule that the pod matches. It is empty if no rule matches.
@@ -58,6 +71,9 @@ func (d *dispute) action(pod *corev1.Pod) batchv1.PodFailurePolicyAction {
 	policy := d.them.in.Job.Spec.PodFailurePolicy
 	if policy == nil {
 		return ""
+	}
+	if d.failIndex[pod.Name] {
+		return batchv1.PodFailurePolicyActionFailIndex
 	}
 	if d.noPerIndex {
 		policy = policy.DeepCopy()
@@ -86,30 +102,6 @@ func (d *dispute) dropStrips(drop func(call) bool) {
 	}
 	d.unlisted = d.unlisted || len(o.Strips) != n
 	o.Failed = slices.ContainsFunc(slices.Concat(o.Deletions, o.Creations, o.Strips, o.Statuses), call.failed)
-}
-
-// withoutNewOverlap removes completed indexes from the failed ones.
-func withoutNewOverlap(d *dispute) bool {
-	job := d.them.in.Job
-	if !d.perIndex() {
-		return false
-	}
-	gained := 0
-	changed := d.each(func(st *batchv1.JobStatus) bool {
-		failed, completed := parseIndexes(job, *st.FailedIndexes), parseIndexes(job, st.CompletedIndexes)
-		text := failed.Difference(completed).String()
-		st.FailedIndexes = &text
-		gained = failed.Difference(completed).Len()
-		return failed.IntersectionLen(completed) > 0
-	})
-	if !changed {
-		return false
-	}
-	if old := job.Status.FailedIndexes; old != nil {
-		gained -= parseIndexes(job, *old).Len()
-	}
-	d.setMetric(`job_finished_indexes_total{backoffLimit="perIndex",status="failed"}`, float64(max(0, gained)))
-	return true
 }
 
 // setMetric sets a counter. A counter that has not changed is absent.
@@ -164,7 +156,9 @@ func withoutUnlisted(d *dispute) bool {
 	}
 	d.dropStrips(func(c call) bool {
 		if d.hidden[c.Pod] {
-			d.revertHandled(d.pod(c.Pod))
+			if action := d.handled(d.pod(c.Pod)); action != "" {
+				d.addHandled(action, -1)
+			}
 		}
 		return d.hidden[c.Pod]
 	})
@@ -462,49 +456,4 @@ func requeueUntilObserved(d *dispute) bool {
 	}
 	o.Requeue, o.Finished, o.Freed = cmp.Or(d.limits.BatchPeriod, time.Second), false, nil
 	return true
-}
-
-// refusals lists the divergences for which the API server rejects the status of the real controller,
-// with the field and the text of the error.
-var refusals = []struct{ name, field, detail string }{
-	{"disjoint-indexes", "status.failedIndexes", "failedIndexes and completedIndexes overlap"},
-	{"first-classification", "status.uncountedTerminatedPods", "Duplicate value"},
-}
-
-// refusal returns the name of the divergence for which the API server rejects the status of the real
-// controller, before or after the excuses have changed it. It is empty if the API server accepts the
-// status or rejects it for another reason. After such a rejection there is nothing to compare,
-// because the controller fails in each later sync too.
-func (d *dispute) refusal() string {
-	for _, statuses := range [][]*batchv1.JobStatus{d.direct.statuses(), d.answered} {
-		if name := d.refused(statuses); name != "" {
-			return name
-		}
-	}
-	return ""
-}
-
-func (d *dispute) refused(statuses []*batchv1.JobStatus) string {
-	job := d.snapshot.Job
-	for _, st := range statuses {
-		next := job.DeepCopy()
-		next.Status = *st
-		for _, err := range apiserver.AcceptStatus(job, next) {
-			for _, r := range refusals {
-				if strings.HasPrefix(err.Field, r.field) && strings.Contains(err.Error(), r.detail) {
-					return r.name
-				}
-			}
-		}
-		job = next
-	}
-	return ""
-}
-
-// statuses returns copies of the statuses that the real controller wrote.
-func (r *run) statuses() (all []*batchv1.JobStatus) {
-	for _, c := range r.outcome.Statuses {
-		all = append(all, c.Status.DeepCopy())
-	}
-	return all
 }

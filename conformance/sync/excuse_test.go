@@ -37,8 +37,8 @@ var excuses = []excuse{
 	{name: "hidden-condition", input: showConditions, output: hideConditionsAgain},
 	{name: "canonical-indexes", input: canonicalIndexes},
 	{name: "uncounted-lists", input: uncountedLists},
-	{name: "first-classification", input: firstClassification, output: listedNotMatched},
-	{name: "disjoint-indexes", input: withoutOverlap, output: withoutNewOverlap},
+	{name: "first-classification", input: firstClassification, output: withoutTwins},
+	{name: "disjoint-indexes", input: withoutOverlap, output: spareAsFailIndex},
 	{name: "saturation", input: withinRange, output: outOfRange},
 	{name: "base-above-cap", input: baseWithinCap},
 	{name: "adopted-and-deleted", input: orphansWithoutReference},
@@ -79,18 +79,16 @@ type dispute struct {
 	us     *caller // what jobfate did
 	direct *run    // what the real controller did
 	them   *run    // what it does with the excuses
-	// answered lists the statuses that it wrote for the changed input, before excuses changed
-	// the output.
-	answered []*batchv1.JobStatus
 	// stored is the status before the sync, which the excuses do not change.
 	stored *batchv1.JobStatus
 	// planned is the action of the sync without failed claims. It is set if a claim fails.
 	planned string
 	// hidden has the pods that do not fit into full lists: see onlyListed. unlisted says that
 	// an excuse made the removal of a finalizer fail.
-	hidden   map[string]bool
-	unlisted bool
-	kept     []types.UID // the pods of keepVerdict
+	hidden    map[string]bool
+	unlisted  bool
+	kept      []types.UID     // the pods of keepVerdict
+	failIndex map[string]bool // the pods that match a FailIndex rule, if spareCompleted has changed it
 }
 
 // explain returns the smallest set of divergences that explains the difference, and the part of the
@@ -102,13 +100,7 @@ func explain(us *caller, direct *run) (names []string, diff string) {
 	}
 	used, all := d.attempt(nil)
 	if !all {
-		if name := d.refusal(); name != "" {
-			return []string{name}, ""
-		}
-		if diff := cmp.Diff(d.them.outcome.beforeStatus(), d.us.out.beforeStatus()); diff != "" {
-			return used, diff
-		}
-		return d.withoutStatusFaults(used, cmp.Diff(d.them.outcome, d.us.out))
+		return used, cmp.Diff(d.them.outcome, d.us.out)
 	}
 	var without []string
 	for _, name := range used {
@@ -133,31 +125,44 @@ func explain(us *caller, direct *run) (names []string, diff string) {
 }
 
 // attempt applies all excuses except some. It returns those that changed anything, and whether they
-// explain the whole difference.
+// explain the whole difference. If the excuses add a status write, the faults are those of the writes after it.
 func (d *dispute) attempt(without []string) (used []string, all bool) {
-	d.them, d.hidden = &run{in: d.trial.input()}, map[string]bool{}
+	used, added := d.apply(without, d.fail.Status)
+	if added && len(d.fail.Status) > 0 {
+		later := map[int]error{}
+		for n, err := range d.fail.Status {
+			later[n+1] = err
+		}
+		used, _ = d.apply(without, later)
+	}
+	return used, same(d.them.outcome, d.us.out)
+}
+
+// apply is attempt with some faults of status writes. It reports whether the excuses add a write.
+func (d *dispute) apply(without []string, faults map[int]error) (used []string, added bool) {
+	d.them, d.hidden, d.failIndex = &run{in: d.trial.input()}, map[string]bool{}, map[string]bool{}
 	d.unlisted, d.kept = false, nil
+	d.them.in.Fail.Status = faults
 	for _, e := range excuses {
 		if e.in(kubernetes.Minor()) && e.input != nil && !slices.Contains(without, e.name) && e.input(d) {
 			used = append(used, e.name)
 		}
 	}
 	d.them.sync()
-	d.answered = d.them.statuses()
 	for _, e := range excuses {
 		if e.in(kubernetes.Minor()) && e.output != nil && !slices.Contains(without, e.name) && e.output(d) && !slices.Contains(used, e.name) {
 			used = append(used, e.name)
 		}
 	}
-	d.dropUnchanged()
-	return used, same(d.them.outcome, d.us.out)
+	return used, d.dropUnchanged()
 }
 
 // dropUnchanged drops a first status write that equals the stored status. It may be the effect of an
 // excuse.
-func (d *dispute) dropUnchanged() {
+func (d *dispute) dropUnchanged() bool {
 	o := &d.them.outcome
-	if len(o.Statuses) > 0 && same(o.Statuses[0].Status, d.stored) {
+	dropped := len(o.Statuses) > 0 && same(o.Statuses[0].Status, d.stored)
+	if dropped {
 		o.StoredFirst = max(0, o.StoredFirst-1)
 		if o.Statuses = o.Statuses[1:]; len(o.Statuses) == 0 {
 			o.Statuses = nil
@@ -166,6 +171,7 @@ func (d *dispute) dropUnchanged() {
 	if len(o.Strips) == 0 {
 		o.StoredFirst = 0
 	}
+	return dropped
 }
 
 // unwritten returns the divergences under which jobfate writes or records something that the
@@ -188,25 +194,6 @@ func (d *dispute) wroteFirst() bool {
 		return o.StoredFirst > 0
 	}
 	return len(o.Statuses) > 0 && !ended(o.Statuses[0].Status)
-}
-
-// withoutStatusFaults explains a trial with a failed status write by the same trial without that
-// fault. If an excuse adds or removes a status write, the fault would affect another write.
-func (d *dispute) withoutStatusFaults(used []string, diff string) ([]string, string) {
-	if len(d.fail.Status) == 0 {
-		return used, diff
-	}
-	plain := *d.trial
-	plain.fail.Status = nil
-	us, err := decide(&plain)
-	if err != nil {
-		return nil, err.Error()
-	}
-	direct := newRun(&plain)
-	if same(direct.outcome, us.out) {
-		return used, diff // the fault causes the difference
-	}
-	return explain(us, direct)
 }
 
 // each calls f for each status of the real controller, and reports whether one has changed.

@@ -108,11 +108,6 @@ func (o *outcome) add(c real.Call) {
 	}
 }
 
-// beforeStatus returns what a sync does before it stores a status.
-func (o *outcome) beforeStatus() outcome {
-	return outcome{Claims: o.Claims, Deletions: o.Deletions, Creations: o.Creations, PodEvents: o.PodEvents, Freed: o.Freed}
-}
-
 // finish sorts the lists that have no order.
 func (o *outcome) finish() {
 	byPod := func(a, b call) int { return cmp.Compare(a.Pod, b.Pod) }

@@ -44,7 +44,8 @@ type change struct {
 // NewFeed returns the feed of some informers, which the caller starts. It processes a change with a function, which
 // returns a line for the story, or nothing.
 func NewFeed(apply func(object any, gone bool) string, informers ...cache.SharedIndexInformer) *Feed {
-	f := &Feed{Patience: DefaultPatience, apply: apply, after: func() {}, start: time.Now(), news: make(chan struct{}, 1)}
+	f := &Feed{Patience: DefaultPatience, apply: apply, after: func() {}, start: time.Now(),
+		news: make(chan struct{}, 1)}
 	for _, informer := range informers {
 		informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 			AddFunc:    func(o any) { f.add(o, false) },

@@ -26,7 +26,8 @@ type view struct {
 
 // Watch returns a world in real time without a client. It follows the Job of a name, its events, and the pods of its
 // namespace, until the context is done.
-func Watch(ctx context.Context, t testing.TB, client kubernetes.Interface, namespace, job string) (*script.World, *Feed) {
+func Watch(ctx context.Context, t testing.TB, client kubernetes.Interface, namespace, job string) (
+	*script.World, *Feed) {
 	v := &view{ctx: ctx, job: job, lines: map[any]string{},
 		state: script.State{All: map[string]*corev1.Pod{}, Events: map[string]*corev1.Event{}}}
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0,

@@ -27,6 +27,7 @@
 //
 // If the order of events makes no difference, the search tries only one order (order.go).
 //
-// The memory of the caller is a value. Its position in a sync is the list of answers since the sync began. For each position the controller runs again
-// from the beginning of the sync, with one more answer.
+// The memory of the caller is a value. Its position in a sync is the list of answers since the sync
+// began. For each position the controller runs again from the beginning of the sync, with one more
+// answer.
 package explore

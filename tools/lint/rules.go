@@ -40,7 +40,7 @@ var rules = func() (out struct {
 func imports(root string) *analysis.Analyzer {
 	lists := depguard.LinterSettings{
 		"dependencies of tests": {Files: []string{"$test"},
-			Allow: allowed("~ ~/ k8s client gocmp rapid datadriven jsonschema yaml")},
+			Allow: allowed("~ ~/ k8s operator gocmp rapid datadriven jsonschema yaml")},
 		"pure": {Deny: rules.Banned},
 	}
 	for _, dir := range strings.Fields(deciding) {

@@ -53,8 +53,8 @@ const (
 func (t timeline) lines() []timelineLine {
 	all := make([]timelineLine, 0, t.most())
 	for _, e := range t.Happened {
-		all = append(all, timelineLine{at: e.At, rank: ofEvent, color: cyan, what: lineText{one: e.Text, important: true},
-			text: e.Text})
+		all = append(all, timelineLine{at: e.At, rank: ofEvent, color: cyan,
+			what: lineText{one: e.Text, important: true}, text: e.Text})
 	}
 	for _, lane := range t.Lanes {
 		add := func(at simulation.Time, rank int, color string, what lineText, pod *simulation.Pod) {
