@@ -39,9 +39,9 @@ vectors:
 # run at a time, which takes 20 GiB of memory.
 soak:
 	GOMEMLIMIT=18GiB go -C jobtest test ./explore -timeout 0 -run TestEverything -states 60000
-	GOMEMLIMIT=18GiB go -C jobtest test ./explore -timeout 0 -run 'TestEverything/^killed$$/^(regular|indexed|no_retry|one_at_a_time)$$' -states 2500000
-	GOMEMLIMIT=18GiB go -C jobtest test ./explore -timeout 0 -run 'TestEverything/^one_fault$$/^(no_retry|one_at_a_time|indexed,_one_at_a_time)$$' -states 2500000
-	GOMEMLIMIT=18GiB go -C jobtest test ./explore -timeout 0 -run 'TestEverything/^two_faults,_small$$/^(regular|indexed|no_retry)$$' -states 2500000
+	GOMEMLIMIT=18GiB go -C jobtest test ./explore -timeout 0 -run 'TestEverything/^killed$$/^(regular|indexed|no_retry|one_at_a_time)$$' -states 5000000
+	GOMEMLIMIT=18GiB go -C jobtest test ./explore -timeout 0 -run 'TestEverything/^one_fault$$/^(no_retry|one_at_a_time|indexed,_one_at_a_time)$$' -states 5000000
+	GOMEMLIMIT=18GiB go -C jobtest test ./explore -timeout 0 -run 'TestEverything/^two_faults,_small$$/^(regular|indexed|no_retry)$$' -states 5000000
 	go -C jobtest test ./chaos -timeout 0 -run TestSchedules -schedules 1000000
 	go -C jobtest test ./decisions -timeout 0 -run TestMachine_isLikeDecide -rapid.checks 2000000
 	go -C examples test ./adopting -timeout 0 -run TestReconcilerSchedules -chaos.schedules 100000

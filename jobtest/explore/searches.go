@@ -188,12 +188,12 @@ var scopes = []scope{
 	{"no fault", 2, 3, 0, nil, 115},
 	{"one fault, small", 1, 2, 1, oneLeader, 170},
 	{"two leaders", 1, 2, 2, []faultKind{otherLeader}, 17}, // the second one starts, and the first one continues
-	{"killed", 2, 3, 1, []faultKind{killBefore, killAfter}, 8},
-	{"one fault", 2, 3, 1, oneLeader, 8},
-	{"two faults, small", 1, 2, 2, oneLeader, 8},
-	{"larger", 3, 5, 0, nil, 60},
-	{"one fault, larger", 3, 4, 1, oneLeader, 8},
-	{"two faults", 2, 3, 2, oneLeader, 8},
+	{"killed", 2, 3, 1, []faultKind{killBefore, killAfter}, 4},
+	{"one fault", 2, 3, 1, oneLeader, 4},
+	{"two faults, small", 1, 2, 2, oneLeader, 4},
+	{"larger", 3, 5, 0, nil, 25},
+	{"one fault, larger", 3, 4, 1, oneLeader, 4},
+	{"two faults", 2, 3, 2, oneLeader, 4},
 }
 
 // oneLeader lists the faults with one leader at a time.
