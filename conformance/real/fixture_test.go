@@ -1,25 +1,22 @@
 package real_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobfate/jobfate/conformance/fixture"
 	"github.com/jobfate/jobfate/conformance/real"
 )
 
 var (
-	newJob, size, indexed, perIndex      = fixture.Job, fixture.Size, fixture.Indexed, fixture.PerIndex
-	newPod, index, failures, exit, ready = fixture.Pod, fixture.Index, fixture.Failures, fixture.Exit, fixture.Ready
-	timeAt                               = fixture.At
+	newJob, size, indexed, perIndex = fixture.Job, fixture.Size, fixture.Indexed, fixture.PerIndex
+	newPod, index, failures, exit   = fixture.Pod, fixture.Index, fixture.Failures, fixture.Exit
 )
 
-func at(seconds int) time.Time { return timeAt(seconds).Time }
+func at(seconds int) time.Time { return fixture.At(seconds).Time }
 
 // mustSync fails the test if the sync fails.
 func mustSync(t *testing.T, in real.Input) real.Output {
@@ -39,17 +36,6 @@ func lastStatus(t *testing.T, out real.Output) *batchv1.JobStatus {
 		t.Fatalf("no status was stored; calls: %s", trace(out))
 	}
 	return statuses[len(statuses)-1]
-}
-
-// conditions lists the conditions that are true, with their reasons.
-func conditions(s *batchv1.JobStatus) string {
-	var list []string
-	for _, c := range s.Conditions {
-		if c.Status == corev1.ConditionTrue {
-			list = append(list, fmt.Sprintf("%s(%s)", c.Type, c.Reason))
-		}
-	}
-	return strings.Join(list, " ")
 }
 
 // trace lists the calls.

@@ -111,10 +111,9 @@ func PastBackoffLimitOnFailure(job *batchv1.Job, pods []*corev1.Pod) bool {
 }
 
 // ActivePodsForRemoval runs activePodsForRemoval. It returns the active pods to delete, at least
-// atLeast of them.
+// atLeast of them. It sorts active.
 func ActivePodsForRemoval(job *batchv1.Job, active []*corev1.Pod, atLeast int) []*corev1.Pod {
-	// The controller sorts the slice in place.
-	return activePodsForRemoval(job, slices.Clone(active), atLeast)
+	return activePodsForRemoval(job, active, atLeast)
 }
 
 // FirstPendingIndexes runs firstPendingIndexes. It returns the first count indexes that have no

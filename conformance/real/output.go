@@ -25,8 +25,7 @@ type Output struct {
 	// Stale says that the controller skipped the sync because a cache is older than Wrote.
 	Stale bool
 	// Err is the error of syncJob, after which the queue retries. If calls of one batch fail
-	// with different errors, the controller returns any of them; Err is the first in the
-	// order of Calls.
+	// with different errors, it is any of them.
 	Err   error
 	Panic any // the panic of syncJob; the other fields describe what it did before
 }

@@ -3,7 +3,6 @@ package real
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -107,50 +106,6 @@ func (s *server) sorted() []write {
 		return cmp.Or(a.batch-b.batch, a.rank-b.rank)
 	})
 	return s.writes
-}
-
-// canonical returns the error that syncJob would have returned if the first failed call of the batch
-// had also been the first to return.
-func canonical(err error, sorted []write) error {
-	if err == nil {
-		return nil
-	}
-	first := map[int]string{} // by batch
-	for _, w := range sorted {
-		text := reported(w.Call)
-		if text == "" {
-			continue
-		}
-		if _, ok := first[w.batch]; !ok {
-			first[w.batch] = text
-		}
-		for _, prefix := range []string{"", "tracking status: "} {
-			if err.Error() == prefix+text && text != first[w.batch] {
-				return errors.New(prefix + first[w.batch])
-			}
-		}
-	}
-	return err
-}
-
-// reported returns the text of the error that the controller returns for a failed call of a batch.
-// It is empty for other calls.
-func reported(c Call) string {
-	switch {
-	case c.Err == nil || sequential(c.Kind):
-		return ""
-	case c.Kind == Create:
-		if apierrors.HasStatusCause(c.Err, corev1.NamespaceTerminatingCause) {
-			return ""
-		}
-	case apierrors.IsNotFound(c.Err):
-		return ""
-	case c.Kind == Delete:
-		return fmt.Sprintf("unable to delete pods: %v", c.Err)
-	case c.Kind == StripToDelete:
-		return fmt.Sprintf("removing completion finalizer: %v", c.Err)
-	}
-	return c.Err.Error()
 }
 
 // A client is the part of the clientset that a sync uses. A call to any other

@@ -34,12 +34,10 @@ func Sync(in Input) Output {
 	var out Output
 	out.Panic, out.Err = r.sync()
 
-	writes := r.server.sorted()
-	for _, w := range writes {
+	for _, w := range r.server.sorted() {
 		out.Calls = append(out.Calls, w.Call)
 	}
 	out.Stale = isStale(out.Err)
-	out.Err = canonical(out.Err, writes)
 	out.Events = r.events.events
 	out.PodEvents = r.podEvents.sorted()
 	out.Requeues = r.timers.delays
