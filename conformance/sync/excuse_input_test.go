@@ -73,12 +73,15 @@ func firstClassification(d *dispute) (changed bool) {
 	failing := d.ends() && isTrue(d.status(), batchv1.JobFailureTarget)
 	for i, pod := range d.them.in.Pods {
 		phase, ended := corev1.PodSucceeded, podutil.IsPodTerminal(pod)
+		spared := !ended && !d.failed(pod) // counts as failed only because the Job fails
 		switch {
 		case !d.finalized(pod):
 			continue
 		case slices.Contains(u.Failed, pod.UID) && ended:
 			phase = corev1.PodFailed
-		case !slices.Contains(u.Succeeded, pod.UID) || slices.Contains(u.Failed, pod.UID) || !ended && !d.failed(pod) && !failing:
+		case !slices.Contains(u.Succeeded, pod.UID) || slices.Contains(u.Failed, pod.UID):
+			continue
+		case spared && !(failing && d.reaches(pod)):
 			continue
 		}
 		if !ended {
@@ -88,13 +91,21 @@ func firstClassification(d *dispute) (changed bool) {
 			continue
 		}
 		d.replacePod(i, func(p *corev1.Pod) {
-			if p.Status.Phase = phase; !ended && !d.failed(pod) {
-				delete(p.Annotations, batchv1.JobCompletionIndexAnnotation) // it completes no index
+			if p.Status.Phase = phase; spared {
+				delete(p.Annotations, batchv1.JobCompletionIndexAnnotation) // it completes no index, and comes first
 			}
 		})
 		changed = true
 	}
 	return changed
+}
+
+// reaches reports whether the controller, with the current input, comes to a pod before its lists are full.
+func (d *dispute) reaches(pod *corev1.Pod) bool {
+	r := run{in: d.them.in}
+	r.in.Fail.Status = nil
+	r.sync()
+	return slices.ContainsFunc(r.outcome.Strips, func(c call) bool { return c.Pod == pod.Name })
 }
 
 // addTwin adds a pod in the state of another one, which is not counted.

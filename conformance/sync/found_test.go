@@ -55,6 +55,10 @@ func TestFound(t *testing.T) {
 				j.Status.Succeeded = 1
 				j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailureTarget, Status: corev1.ConditionTrue}}
 			}))},
+		{"the lists of a Job that fails are full before a running pod listed as succeeded", newTrial(size(0, 4), limitPerIndex(0),
+			onJob(func(j *batchv1.Job) { j.Spec.MaxFailedIndexes = new(int32(0)) }), uncounted([]types.UID{"c"}, []types.UID{"b"}),
+			pod("a", corev1.PodFailed, index(0)), pod("b", corev1.PodFailed, index(0)), pod("c", corev1.PodRunning, index(0)),
+			func(c *trial) { c.limits.MaxUncounted, c.limits.MaxCreateDelete = 3, 1 })},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
