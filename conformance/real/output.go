@@ -1,6 +1,7 @@
 package real
 
 import (
+	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -64,35 +65,31 @@ type Event struct {
 	Type, Reason, Message string
 }
 
+// done returns the calls of one kind that succeeded.
+func (o Output) done(kind Kind) []Call {
+	return slices.DeleteFunc(slices.Clone(o.Calls), func(c Call) bool { return c.Kind != kind || c.Err != nil })
+}
+
 // Done returns the names of the pods of the calls of one kind that succeeded.
-func (o Output) Done(kind Kind) []string {
-	var names []string
-	for _, c := range o.Calls {
-		if c.Kind == kind && c.Err == nil {
-			names = append(names, c.Pod)
-		}
+func (o Output) Done(kind Kind) (names []string) {
+	for _, c := range o.done(kind) {
+		names = append(names, c.Pod)
 	}
 	return names
 }
 
 // Created returns the created pods, as in the requests.
-func (o Output) Created() []*corev1.Pod {
-	var pods []*corev1.Pod
-	for _, c := range o.Calls {
-		if c.Kind == Create && c.Err == nil {
-			pods = append(pods, c.Object)
-		}
+func (o Output) Created() (pods []*corev1.Pod) {
+	for _, c := range o.done(Create) {
+		pods = append(pods, c.Object)
 	}
 	return pods
 }
 
 // Statuses returns the statuses that were stored.
-func (o Output) Statuses() []*batchv1.JobStatus {
-	var statuses []*batchv1.JobStatus
-	for _, c := range o.Calls {
-		if c.Kind == WriteStatus && c.Err == nil {
-			statuses = append(statuses, c.Status)
-		}
+func (o Output) Statuses() (statuses []*batchv1.JobStatus) {
+	for _, c := range o.done(WriteStatus) {
+		statuses = append(statuses, c.Status)
 	}
 	return statuses
 }
