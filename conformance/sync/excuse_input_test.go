@@ -100,8 +100,12 @@ func firstClassification(d *dispute) (changed bool) {
 	return changed
 }
 
-// reaches reports whether the controller, with the current input, comes to a pod before its lists are full.
+// reaches reports whether the controller, with the current input, comes to a listed pod before its lists are full. If
+// they are full from the start, onlyListed makes it come to all pods in them.
 func (d *dispute) reaches(pod *corev1.Pod) bool {
+	if d.full() {
+		return true
+	}
 	r := run{in: d.them.in}
 	r.in.Fail.Status = nil
 	r.sync()
@@ -248,19 +252,10 @@ var countKeys = []string{batchv1.JobIndexFailureCountAnnotation, batchv1.JobInde
 // finalizer fails for pods that are not in the lists. withoutUnlisted then removes these pods from
 // the lists again.
 func onlyListed(d *dispute) bool {
+	if !d.full() {
+		return false
+	}
 	u := d.them.in.Job.Status.UncountedTerminatedPods
-	if u == nil {
-		return false
-	}
-	listed := 0
-	for _, pod := range d.them.in.Pods {
-		if d.tracked(pod) && (slices.Contains(u.Failed, pod.UID) || slices.Contains(u.Succeeded, pod.UID)) {
-			listed++
-		}
-	}
-	if listed < d.uncountedCap() {
-		return false
-	}
 	strip := map[string]error{}
 	for _, pod := range d.them.in.Pods {
 		if d.tracked(pod) && !slices.Contains(u.Failed, pod.UID) && !slices.Contains(u.Succeeded, pod.UID) {
@@ -275,6 +270,17 @@ func onlyListed(d *dispute) bool {
 	d.them.in.Fail.Strip = strip
 	d.them.in.Limits.MaxUncounted = math.MaxInt32
 	return true
+}
+
+// full reports whether the pods in the lists leave no room for others.
+func (d *dispute) full() bool {
+	u, listed := d.them.in.Job.Status.UncountedTerminatedPods, 0
+	for _, pod := range d.them.in.Pods {
+		if u != nil && d.tracked(pod) && (slices.Contains(u.Failed, pod.UID) || slices.Contains(u.Succeeded, pod.UID)) {
+			listed++
+		}
+	}
+	return listed >= d.uncountedCap()
 }
 
 // keepVerdict keeps the pods with a FailJob verdict while the controller does not store it. Pods in

@@ -59,6 +59,9 @@ func TestFound(t *testing.T) {
 			onJob(func(j *batchv1.Job) { j.Spec.MaxFailedIndexes = new(int32(0)) }), uncounted([]types.UID{"c"}, []types.UID{"b"}),
 			pod("a", corev1.PodFailed, index(0)), pod("b", corev1.PodFailed, index(0)), pod("c", corev1.PodRunning, index(0)),
 			func(c *trial) { c.limits.MaxUncounted, c.limits.MaxCreateDelete = 3, 1 })},
+		{"the list that is full holds that pod", newTrial(size(0, 4), conditions(batchv1.JobFailureTarget, corev1.ConditionTrue),
+			uncounted([]types.UID{"b"}, nil), pod("a", corev1.PodFailed), pod("b", corev1.PodRunning),
+			func(c *trial) { c.limits.MaxUncounted, c.limits.MaxCreateDelete = 1, 1 })},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
