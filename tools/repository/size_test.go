@@ -3,6 +3,7 @@ package repository
 import (
 	"bytes"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -41,6 +42,23 @@ func TestSize(t *testing.T) {
 	for folder, n := range most {
 		if lines[folder] == 0 || lines[folder] > n {
 			t.Errorf("%q has %d lines of Go, want at most %d", folder, lines[folder], n)
+		}
+	}
+}
+
+// No program is committed: the largest file is a table of vectors with 0.3 MB.
+func TestSize_ofCommittedFiles(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), "git", "-C", root, "ls-files", "-z").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range strings.SplitSeq(strings.TrimRight(string(out), "\x00"), "\x00") {
+		info, err := os.Stat(filepath.Join(root, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Size() > 1_000_000 {
+			t.Errorf("%s has %d bytes, want at most 1,000,000", name, info.Size())
 		}
 	}
 }
