@@ -162,6 +162,16 @@ func TestClose_capDoesNotChangeTheBackoff(t *testing.T) {
 	}
 }
 
+// With a limit per index the record stays as it is, also where MaxRemovals leaves pods.
+func TestClose_capWithALimitPerIndex(t *testing.T) {
+	s := newScene(t, "completions: 4\nparallelism: 4\nbackoffLimitPerIndex: 0"+indexed)
+	s.config.RemovalsCap = 1
+	s.pod("a", 1, corev1.PodFailed, 0)
+	s.pod("b", 2, corev1.PodFailed, 0)
+	d := s.outcome(t)
+	Same(t, "pods that are left, and failures in the record", []int32{int32(d.Deferred.Strip), d.Backoff.Failures}, []int32{1, 0})
+}
+
 // MaxRemovals asks for no sync while the throttle delays the status write.
 func TestClose_throttleBesideACap(t *testing.T) {
 	for share, want := range map[float64]time.Duration{0.4: time.Second, 1: 19 * time.Second} {

@@ -92,6 +92,15 @@ func TestLiveRead_fails(t *testing.T) {
 		t.Errorf("a nil error: lost %v, error %v", wrong.memory.Lost, err)
 	}
 
+	// An answer to a creation without a pod, or with one without a UID, leaves it in doubt.
+	for _, pod := range []*corev1.Pod{nil, {}} {
+		m, s := newMachine(), &server{job: job}
+		run(t, m, fresh(job), s.except(CreatePod, func(Request) (runtime.Object, error) { return pod, nil }))
+		if !errors.Is(m.Result().Err, errNoObject) || len(m.memory.Lost) != 1 {
+			t.Errorf("the answer is %v: lost %v, error %v", pod, m.memory.Lost, m.Result().Err)
+		}
+	}
+
 	// A failed read by name does not resolve a creation.
 	m, s := newMachine(), &server{job: job}
 	m.config.Names = func(prefix string) string { return prefix + "abcde" }

@@ -27,7 +27,7 @@ var errConflict = apierrors.NewConflict(corev1.Resource("pods"), "pod", errors.N
 func TestAdoption_readsTheJob(t *testing.T) {
 	job := train(1)
 	deleting, changed, another := train(1), train(1), train(1)
-	deleting.DeletionTimestamp = &metav1.Time{Time: noon}
+	deleting.DeletionTimestamp, deleting.ResourceVersion = &metav1.Time{Time: noon}, "12"
 	changed.ResourceVersion = "11"
 	another.UID = "another"
 	for name, test := range map[string]struct {
@@ -46,6 +46,9 @@ func TestAdoption_readsTheJob(t *testing.T) {
 			if refused := len(test.want) == 1; refused != (m.Result().Err != nil) {
 				t.Errorf("the error is %v", m.Result().Err)
 			}
+			if name == "being deleted" {
+				Same(t, "the version of the Job", m.memory.Known, deleting.ResourceVersion)
+			}
 		})
 	}
 }
@@ -61,7 +64,7 @@ func TestAdoption_refusedReleasesOthers(t *testing.T) {
 		odd := podOf(job, "b", "12", unlabelled)
 		asked := run(t, m, fresh(job, podOf(job, "a", "11", Ownerless), odd), s.except(GetJob, read))
 		Same(t, name, asked, []string{"get the Job", "patch pod train-b"})
-		if m.Result().Err == nil || len(m.memory.Stripped) != 1 {
+		if m.Result().Err == nil || len(m.memory.Stripped) != 1 || (m.memory.Gone == job.UID) != (name == "gone") {
 			t.Errorf("%s: error %v, remembers %s; want an error and the release", name, m.Result().Err, m.memory.String())
 		}
 	}

@@ -74,6 +74,14 @@ func TestOrphans(t *testing.T) {
 	}
 	theirs, manager := train(1), "example.com/other"
 	theirs.Spec.ManagedBy = &manager
+	if all := OrphansIn(pods[3:4], []*batchv1.Job{theirs, job}); len(all) != 0 {
+		t.Errorf("after a Job of another controller OrphansIn returns %d, want none", len(all))
+	}
+	bad := train(1)
+	bad.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "a", Operator: "?"}}
+	if all := OrphansIn(pods[3:4], []*batchv1.Job{bad}); len(all) != 1 {
+		t.Errorf("with a Job whose selector is invalid OrphansIn returns %d, want 1", len(all))
+	}
 	for name, want := range map[string]int{"": 1, manager: 0} {
 		if all := OrphansIn(pods[3:4], []*batchv1.Job{theirs}, ManagedBy(name)); len(all) != want {
 			t.Errorf("a Job of %s selects the pod: as %q OrphansIn returns %d, want %d", manager, name, len(all), want)

@@ -182,8 +182,8 @@ func TestTally_textsOfAJobWithoutIndexes(t *testing.T) {
 	s := newScene(t, "completions: 0")
 	s.Job.Status.CompletedIndexes = "1,0"
 	var c tally
-	if _, err := c.decide(s.Snapshot, &s.config); err != nil {
-		t.Fatal(err)
+	if d, err := c.decide(s.Snapshot, &s.config); err != nil || len(d.Facts().StatusRepairs) > 0 {
+		t.Errorf("error %v, repairs %q, want none", err, d.Facts().StatusRepairs)
 	}
 	with := newScene(t, "completions: 0"+indexed)
 	with.Job.Status.CompletedIndexes = "1,0"
@@ -191,6 +191,14 @@ func TestTally_textsOfAJobWithoutIndexes(t *testing.T) {
 	if err != nil || d.Status == nil || d.Status.CompletedIndexes != "" || len(d.Facts().StatusRepairs) != 1 {
 		t.Errorf("got the status %s, error %v, want that the indexes are repaired", toJSON(d.Status), err)
 	}
+}
+
+// The names are those at the time of the option.
+func TestRuleNames_areCopied(t *testing.T) {
+	names := []string{"A"}
+	option := RuleNames(names...)
+	names[0] = "B"
+	Same(t, "names", configure([]Option{option}).RuleNames, []string{"A"})
 }
 
 // A policy or names that the caller changes between two decisions apply to all pods, also to those

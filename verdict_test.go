@@ -99,3 +99,11 @@ func TestVerdict_addsToTheBackoffWhenTheJobIsDeleted(t *testing.T) {
 	s.Job.DeletionTimestamp = &s.Job.CreationTimestamp
 	Same(t, "failures in the backoff record", s.outcome(t).Backoff.Failures, 1)
 }
+
+// The status that stores the verdict first has no duplicate UIDs, which the API server would reject.
+func TestVerdict_firstStatusHasNoDuplicates(t *testing.T) {
+	s := verdictScene(t)
+	s.Job.Status.UncountedTerminatedPods = Lists(nil, UIDs("counted", "counted"))
+	first := s.outcome(t).VerdictFirst()
+	Same(t, "uncounted pods", first.Status.UncountedTerminatedPods.Failed, UIDs("counted"))
+}
