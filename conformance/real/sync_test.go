@@ -5,8 +5,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate/conformance/apiserver"
 	"github.com/jobfate/jobfate/conformance/real"
@@ -77,6 +79,22 @@ func TestMemory(t *testing.T) {
 		if m.Creations != test.creations || m.Deletions != test.deletions {
 			t.Errorf("%d pods: got %d creations, %d deletions, want %d, %d",
 				len(test.pods), m.Creations, m.Deletions, test.creations, test.deletions)
+		}
+	}
+}
+
+// Before an adoption the controller reads the Job on the server, which adopts no pods if it is being deleted.
+func TestLive(t *testing.T) {
+	job := newJob(t, size(1, 1))
+	live, deleted := job.DeepCopy(), metav1.NewTime(at(0))
+	live.DeletionTimestamp = &deleted
+	orphan := newPod(job, "a", corev1.PodRunning, func(p *corev1.Pod) { p.OwnerReferences = nil })
+	for _, test := range []struct {
+		live *batchv1.Job
+		want string
+	}{{nil, "adopt a; write status"}, {live, ""}} {
+		if got := trace(real.Sync(real.Input{Job: job, Live: test.live, Pods: []*corev1.Pod{orphan}, Now: at(0)})); got != test.want {
+			t.Errorf("live %v: got %q, want %q", test.live, got, test.want)
 		}
 	}
 }
