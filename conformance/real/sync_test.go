@@ -94,7 +94,7 @@ func TestLive(t *testing.T) {
 		want string
 	}{{nil, "adopt a; write status"}, {live, ""}} {
 		if got := trace(real.Sync(real.Input{Job: job, Live: test.live, Pods: []*corev1.Pod{orphan}, Now: at(0)})); got != test.want {
-			t.Errorf("live %v: got %q, want %q", test.live, got, test.want)
+			t.Errorf("it is being deleted: %t: got %q, want %q", test.live != nil, got, test.want)
 		}
 	}
 }
