@@ -2,11 +2,13 @@ package chaos_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -17,16 +19,22 @@ import (
 	"github.com/jobfate/jobfate/jobtest/kube/chaos"
 )
 
-// The Reconciler of the example violates no property.
-func TestExample(t *testing.T) {
-	chaos.Config{Schedules: 300}.Test(t, newJobReconciler)
+// The correct Reconciler violates no property. If it does not name the versions of its caches, the
+// Machine reads live before it writes.
+func TestCorrectReconciler(t *testing.T) {
+	versionless := looking(func(v *jobfate.View) { v.JobsVersion, v.PodsVersion = "", "" })
+	t.Run("with versions", func(t *testing.T) {
+		chaos.Test(t, func(env *chaos.Env) reconcile.Reconciler { return newReconciler(env) })
+	})
+	t.Run("without versions", func(t *testing.T) { chaos.Config{Schedules: 300}.Test(t, with(versionless)) })
 }
 
-// reconciler is like the Reconciler of the example, and names the versions of the caches. Its
-// fields inject bugs.
+// reconciler carries out the decisions of a Machine for each Job. Its fields inject bugs.
 type reconciler struct {
-	*jobReconciler
-	env *chaos.Env
+	client.Client
+	live     client.Reader
+	env      *chaos.Env
+	machines map[types.NamespacedName]*jobfate.Machine
 
 	send func(context.Context, jobfate.Request) (runtime.Object, error)
 
@@ -37,20 +45,13 @@ type reconciler struct {
 	ask         func(ctx context.Context, q *jobfate.Request) (runtime.Object, bool)
 	got         func(q jobfate.Request, o runtime.Object, err error) (runtime.Object, error)
 	last        func(jobfate.Result) (reconcile.Result, error)
-
-	asked  []jobfate.Request // the requests of the sync
-	action func(jobfate.Result) string
 }
 
+// newReconciler is called for each start of the controller, so the memory is lost with the process.
 func newReconciler(env *chaos.Env) *reconciler {
-	r := &reconciler{jobReconciler: newJobReconciler(env).(*jobReconciler), env: env}
-	r.send, r.action = r.jobReconciler.send, r.actionOf
+	r := &reconciler{Client: env.Client, live: env.Live, env: env, machines: map[types.NamespacedName]*jobfate.Machine{}}
+	r.send = r.serve
 	return r
-}
-
-// versions returns the versions of the caches.
-func (r *reconciler) versions() (jobs, pods string) {
-	return r.env.Jobs.LastStoreSyncResourceVersion(), r.env.Pods.LastStoreSyncResourceVersion()
 }
 
 // machineOf returns the Machine of a Job.
@@ -70,8 +71,8 @@ func (r *reconciler) machineOf(name types.NamespacedName) *jobfate.Machine {
 
 // Reconcile implements [reconcile.Reconciler].
 func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	v := jobfate.View{Now: time.Now()}
-	v.JobsVersion, v.PodsVersion = r.versions()
+	v := jobfate.View{Now: time.Now(), JobsVersion: r.env.Jobs.LastStoreSyncResourceVersion(),
+		PodsVersion: r.env.Pods.LastStoreSyncResourceVersion()}
 	job := &batchv1.Job{}
 	switch err := r.Get(ctx, request.NamespacedName, job); {
 	case err == nil:
@@ -104,23 +105,20 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 			return reconcile.Result{}, err
 		}
 	}
-	r.asked = nil
 	if err := m.Begin(v); err != nil {
 		return reconcile.Result{}, err
 	}
 	result := m.Run(send)
-	r.audit(r.action(result), &result.Decision)
 	if r.last != nil {
 		return r.last(result)
 	}
-	if result.Err != nil && result.Requeue > 0 { // an error would discard the requeue
+	if result.Err != nil && result.Requeue > 0 { // an error would discard the requeue, and a deadline with it
 		return reconcile.Result{RequeueAfter: min(result.Requeue, time.Second)}, nil
 	}
 	return reconcile.Result{RequeueAfter: result.Requeue}, result.Err
 }
 
 func (r *reconciler) sendAs(ctx context.Context, q jobfate.Request) (runtime.Object, error) {
-	r.asked = append(r.asked, q)
 	if r.ask != nil {
 		if answer, done := r.ask(ctx, &q); done {
 			return answer, nil
@@ -131,4 +129,28 @@ func (r *reconciler) sendAs(ctx context.Context, q jobfate.Request) (runtime.Obj
 		return r.got(q, o, err)
 	}
 	return o, err
+}
+
+// serve sends a request of a Machine.
+func (r *reconciler) serve(ctx context.Context, q jobfate.Request) (runtime.Object, error) {
+	key := client.ObjectKey{Namespace: q.Namespace, Name: q.Name}
+	meta := metav1.ObjectMeta{Namespace: q.Namespace, Name: q.Name}
+	job, pod, list := &batchv1.Job{ObjectMeta: meta}, &corev1.Pod{ObjectMeta: meta}, &corev1.PodList{}
+	switch q.Verb {
+	case jobfate.GetJob:
+		return job, r.live.Get(ctx, key, job)
+	case jobfate.ListPods:
+		return list, r.live.List(ctx, list, client.InNamespace(q.Namespace))
+	case jobfate.GetPod:
+		return pod, r.live.Get(ctx, key, pod)
+	case jobfate.CreatePod:
+		return q.Pod, r.Create(ctx, q.Pod)
+	case jobfate.PatchPod:
+		return pod, r.Patch(ctx, pod, client.RawPatch(types.StrategicMergePatchType, q.Patch))
+	case jobfate.DeletePod:
+		return nil, r.Delete(ctx, pod, client.Preconditions(*q.Options.Preconditions))
+	case jobfate.PatchStatus:
+		return job, r.Status().Patch(ctx, job, client.RawPatch(types.MergePatchType, q.Patch))
+	}
+	return nil, fmt.Errorf("unknown request: %s", q.Verb)
 }
