@@ -68,6 +68,32 @@ var knownBugs = []bug{
 			return kind == "SuccessCriteriaMet" || kind == "FailureTarget"
 		})
 	}))},
+	{name: "only the first condition of a type is read", property: "S7 S8 S11 L1", controller: bugs.Looking(func(v *cluster.View) {
+		if v.Job != nil {
+			v.Job = v.Job.DeepCopy()
+			seen := map[batchv1.JobConditionType]bool{}
+			v.Job.Status.Conditions = slices.DeleteFunc(v.Job.Status.Conditions, func(c batchv1.JobCondition) bool {
+				again := seen[c.Type]
+				seen[c.Type] = true
+				return again
+			})
+		}
+	})},
+	{name: "the interim condition is appended each time", property: "S8 S11", controller: bugs.Spoiled(func(_ jobfate.Snapshot, st *batchv1.JobStatus) {
+		for _, c := range st.Conditions {
+			if c.Type == batchv1.JobFailureTarget || c.Type == batchv1.JobSuccessCriteriaMet {
+				st.Conditions = append(st.Conditions, c)
+			}
+		}
+	})},
+	{name: "a suspended Job keeps its start time", property: "S20", controller: bugs.Spoiled(func(s jobfate.Snapshot, st *batchv1.JobStatus) {
+		if st.StartTime == nil {
+			st.StartTime = s.Job.Status.StartTime
+		}
+	})},
+	{name: "the end of a Job is deferred", property: "S2 L1 L5", controller: bugs.Spoiled(func(_ jobfate.Snapshot, st *batchv1.JobStatus) {
+		st.Conditions = slices.DeleteFunc(st.Conditions, func(c batchv1.JobCondition) bool { return c.Type == batchv1.JobSuccessCriteriaMet })
+	})},
 	{name: "k125089, k125185, k121342, ready alone is not written", property: "L1", controller: bugs.Amended(func(s jobfate.Snapshot, d *jobfate.Decision) {
 		if d.Status != nil {
 			same := d.Status.DeepCopy()
@@ -97,6 +123,11 @@ var knownBugs = []bug{
 	{name: "k124798, pods of another controller are touched", property: "S15", controller: bugs.Looking(bugs.Changed(func(job *batchv1.Job, p *corev1.Pod) {
 		for i := range p.OwnerReferences {
 			p.OwnerReferences[i].UID, p.OwnerReferences[i].Name = job.UID, job.Name
+		}
+	}))},
+	{name: "an orphan is adopted regardless of its labels", property: "S15", controller: bugs.Looking(bugs.Changed(func(job *batchv1.Job, p *corev1.Pod) {
+		if metav1.GetControllerOfNoCopy(p) == nil {
+			p.Labels = job.Spec.Template.Labels
 		}
 	}))},
 	{name: "k81227, k28486, counters fall", property: "S1 S3 S11", controller: bugs.Spoiled(func(_ jobfate.Snapshot, st *batchv1.JobStatus) {

@@ -27,6 +27,11 @@ var misread = []bug{
 			s.Completions = nil
 		}
 	})},
+	{name: "restarts are read as ten times as many", property: "S17", controller: bugs.Looking(bugs.Changed(func(_ *batchv1.Job, pod *corev1.Pod) {
+		for i := range pod.Status.ContainerStatuses {
+			pod.Status.ContainerStatuses[i].RestartCount *= 10
+		}
+	}))},
 	{name: "the deadline is read as 1", property: "S17", controller: bugs.Spec(func(s *batchv1.JobSpec) {
 		if s.ActiveDeadlineSeconds != nil {
 			s.ActiveDeadlineSeconds = new(int64(1))

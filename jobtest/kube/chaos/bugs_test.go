@@ -2,7 +2,6 @@ package chaos_test
 
 import (
 	"context"
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -11,7 +10,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
@@ -25,35 +23,13 @@ import (
 	"github.com/jobfate/jobfate/jobtest/kube/chaos"
 )
 
-// planted are bugs of real Job controllers, in addition to those of package jobtest/chaos. The test
-// injects each into the correct Reconciler, and a schedule must find it.
+// planted are bugs that need clients, informers or a Reconciler; package jobtest/chaos has the others. The test injects
+// each into the correct Reconciler, and a schedule must find it.
 var planted = []struct {
 	name, property string
 	with           func(*chaos.Env, *reconciler)
 	cause          string // a text that the report must contain
 }{
-	{name: "a deferred status is never stored", property: "L1", with: deciding(func(in jobfate.Snapshot, d *jobfate.Decision) {
-		if d.Status != nil && d.Status.Active != in.Job.Status.Active && len(d.Strip) == 0 && len(d.Status.Conditions) == len(in.Job.Status.Conditions) {
-			d.Status = nil
-		}
-	})},
-	{name: "the clock reads zero", property: "S9 S11 L1", with: rewriting(func(st map[string]any) {
-		if st["startTime"] != nil {
-			st["startTime"] = nil
-		}
-	})},
-	{name: "only the first condition of a type is read", property: "S7 S8 S11 L1", with: looking(func(v *jobfate.View) {
-		if v.Job == nil {
-			return
-		}
-		var first []batchv1.JobCondition
-		for _, c := range v.Job.Status.Conditions {
-			if !slices.ContainsFunc(first, func(o batchv1.JobCondition) bool { return o.Type == c.Type }) {
-				first = append(first, c)
-			}
-		}
-		v.Job.Status.Conditions = first
-	})},
 	{name: "a restart trusts caches that are older than the last creation", property: "S1 S5 S6 S19 S21", with: func(_ *chaos.Env, r *reconciler) {
 		r.live = r.Client
 		r.beforeBegin = func(_ context.Context, _ *jobfate.Machine, v *jobfate.View) { v.Barrier = "1" }
@@ -63,39 +39,6 @@ var planted = []struct {
 		r.ask = func(_ context.Context, q *jobfate.Request) (runtime.Object, bool) {
 			if n++; q.Verb == jobfate.PatchStatus && n > 5 {
 				return &batchv1.Job{}, true
-			}
-			return nil, false
-		}
-	}},
-	{name: "the interim condition is appended each time", property: "S8 S11", with: rewriting(func(st map[string]any) {
-		all, _ := st["conditions"].([]any)
-		for _, c := range all {
-			if kind := c.(map[string]any)["type"]; kind == "FailureTarget" || kind == "SuccessCriteriaMet" {
-				st["conditions"] = append(all, maps.Clone(c.(map[string]any)))
-			}
-		}
-	})},
-	{name: "restarts are summed over sidecars", property: "S17", with: looking(func(v *jobfate.View) {
-		for _, pod := range v.Pods {
-			for i := range pod.Status.ContainerStatuses {
-				pod.Status.ContainerStatuses[i].RestartCount *= 10
-			}
-		}
-	})},
-	{name: "succeeded pods are added for an Indexed Job", property: "S1", with: rewriting(func(st map[string]any) {
-		if st["completedIndexes"] != nil && st["succeeded"] != nil {
-			st["succeeded"] = st["succeeded"].(float64) + 1
-		}
-	})},
-	{name: "the end of a Job is deferred", property: "S2 L1 L5", with: deciding(func(_ jobfate.Snapshot, d *jobfate.Decision) {
-		if d.Status != nil && len(d.Status.Conditions) > 0 && d.Status.Conditions[len(d.Status.Conditions)-1].Type == batchv1.JobSuccessCriteriaMet {
-			d.Status.Conditions = d.Status.Conditions[:len(d.Status.Conditions)-1]
-		}
-	})},
-	{name: "a failure count has no upper bound", property: "S13", with: func(_ *chaos.Env, r *reconciler) {
-		r.ask = func(_ context.Context, q *jobfate.Request) (runtime.Object, bool) {
-			if q.Verb == jobfate.CreatePod && len(q.Pod.Annotations[batchv1.JobIndexFailureCountAnnotation]) > 0 && q.Pod.Annotations[batchv1.JobIndexFailureCountAnnotation] != "0" {
-				q.Pod.Annotations[batchv1.JobIndexFailureCountAnnotation] = "-2147483648"
 			}
 			return nil, false
 		}
@@ -112,13 +55,6 @@ var planted = []struct {
 			return reconcile.Result{RequeueAfter: result.Requeue}, result.Err
 		}
 	}},
-	{name: "an orphan is adopted regardless of its labels", property: "S15", with: looking(func(v *jobfate.View) {
-		for _, pod := range v.Pods {
-			if v.Job != nil && metav1.GetControllerOfNoCopy(pod) == nil {
-				pod.Labels = v.Job.Spec.Template.Labels
-			}
-		}
-	})},
 	{name: "the test itself reports a violation", property: "own", with: func(env *chaos.Env, r *reconciler) {
 		r.got = func(_ jobfate.Request, o runtime.Object, err error) (runtime.Object, error) {
 			if apierrors.IsTimeout(err) {
@@ -127,11 +63,6 @@ var planted = []struct {
 			return o, err
 		}
 	}},
-	{name: "a suspended Job keeps its start time", property: "S20", with: deciding(func(in jobfate.Snapshot, d *jobfate.Decision) {
-		if d.Status != nil && d.Status.StartTime == nil {
-			d.Status.StartTime = in.Job.Status.StartTime
-		}
-	})},
 	{name: "raw delete options drop the UID", property: "S15", with: func(_ *chaos.Env, r *reconciler) {
 		r.ask = func(ctx context.Context, q *jobfate.Request) (runtime.Object, bool) {
 			if q.Verb != jobfate.DeletePod {
@@ -145,27 +76,9 @@ var planted = []struct {
 	}},
 }
 
-func deciding(bug func(jobfate.Snapshot, *jobfate.Decision)) func(*chaos.Env, *reconciler) {
-	return func(_ *chaos.Env, r *reconciler) { r.decide = inside.Amended(bug) }
-}
-
 func looking(bug func(*jobfate.View)) func(*chaos.Env, *reconciler) {
 	return func(_ *chaos.Env, r *reconciler) {
 		r.beforeBegin = func(_ context.Context, _ *jobfate.Machine, v *jobfate.View) { bug(v) }
-	}
-}
-
-// rewriting changes the stored statuses.
-func rewriting(bug func(map[string]any)) func(*chaos.Env, *reconciler) {
-	return func(_ *chaos.Env, r *reconciler) {
-		r.ask = func(_ context.Context, q *jobfate.Request) (runtime.Object, bool) {
-			var patch map[string]any
-			if q.Verb == jobfate.PatchStatus && json.Unmarshal(q.Patch, &patch) == nil {
-				bug(patch["status"].(map[string]any))
-				q.Patch, _ = json.Marshal(patch)
-			}
-			return nil, false
-		}
 	}
 }
 

@@ -15,7 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/jobfate/jobfate"
-	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobtest/kube/chaos"
 )
 
@@ -38,8 +37,7 @@ type reconciler struct {
 
 	send func(context.Context, jobfate.Request) (runtime.Object, error)
 
-	key    func(types.NamespacedName) types.NamespacedName // the key under which a Machine is kept
-	decide inside.Decider
+	key func(types.NamespacedName) types.NamespacedName // the key under which a Machine is kept
 	// Functions by which a bug changes the view, the requests, the answers and the result.
 	beforeBegin func(ctx context.Context, m *jobfate.Machine, v *jobfate.View)
 	ask         func(ctx context.Context, q *jobfate.Request) (runtime.Object, bool)
@@ -60,11 +58,7 @@ func (r *reconciler) machineOf(name types.NamespacedName) *jobfate.Machine {
 		name = r.key(name)
 	}
 	if r.machines[name] == nil {
-		m := jobfate.NewMachine()
-		if r.decide != nil {
-			inside.Decide(m, r.decide)
-		}
-		r.machines[name] = m
+		r.machines[name] = jobfate.NewMachine()
 	}
 	return r.machines[name]
 }
