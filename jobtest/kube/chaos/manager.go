@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -81,13 +79,9 @@ func (c caches) GetInformer(_ context.Context, of client.Object,
 
 func (c caches) GetInformerForKind(ctx context.Context, kind schema.GroupVersionKind,
 	_ ...ctrlcache.InformerGetOption) (ctrlcache.Informer, error) {
-	switch kind {
-	case batchv1.SchemeGroupVersion.WithKind("Job"):
-		return c.GetInformer(ctx, &batchv1.Job{})
-	case corev1.SchemeGroupVersion.WithKind("Pod"):
-		return c.GetInformer(ctx, &corev1.Pod{})
-	}
-	return nil, errNoInformer
+	of, _ := c.Client.Scheme().New(kind) // has no informer if it is not known
+	object, _ := of.(client.Object)
+	return c.GetInformer(ctx, object)
 }
 
 func (c caches) WaitForCacheSync(context.Context) bool { return true }
