@@ -83,16 +83,9 @@ func unbindable(pod *corev1.Pod) string {
 // bind assigns a pod to a node, and adds the annotations and labels of the binding.
 func bind(pod *corev1.Pod, binding *corev1.Binding, now metav1.Time) {
 	pod.Spec.NodeName, pod.Status.NominatedNodeName = binding.Target.Name, ""
-	pod.Annotations = merged(pod.Annotations, binding.Annotations)
-	pod.Labels = merged(pod.Labels, binding.Labels)
+	pod.Annotations = labels.Merge(pod.Annotations, binding.Annotations)
+	pod.Labels = labels.Merge(pod.Labels, binding.Labels)
 	scheduled := corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: now}
 	isScheduled := func(c corev1.PodCondition) bool { return c.Type == corev1.PodScheduled }
 	pod.Status.Conditions = append(slices.DeleteFunc(pod.Status.Conditions, isScheduled), scheduled)
-}
-
-func merged(to, from map[string]string) map[string]string {
-	if len(from) == 0 {
-		return to
-	}
-	return labels.Merge(to, from)
 }

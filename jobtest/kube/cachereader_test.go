@@ -48,30 +48,21 @@ func history(t *testing.T, c client.Client) {
 	t.Helper()
 	ctx := context.Background()
 	a, b := configMap("a", "1"), configMap("b", "1")
-	set := func(value string) error {
-		a.Data["x"] = value
-		return c.Update(ctx, a)
-	}
-	for _, write := range []func() error{
-		func() error { return c.Create(ctx, a) },
-		func() error { return c.Create(ctx, b) },
-		func() error { return set("2") },
-		func() error { return c.Delete(ctx, b) },
-		func() error { return set("3") },
-	} {
-		must(t, write())
-	}
+	must(t, c.Create(ctx, a))
+	must(t, c.Create(ctx, b))
+	a.Data["x"] = "2"
+	must(t, c.Update(ctx, a))
+	must(t, c.Delete(ctx, b))
+	a.Data["x"] = "3"
+	must(t, c.Update(ctx, a))
 }
 
 func TestCacheSteps(t *testing.T) {
 	s := kube.New(kube.Options{})
 	cache, c := lagging(t, s)
 	history(t, c)
-	got := []string{shown(t, c)}
-	for {
-		if _, ok := cache.Step(configMapKind); !ok {
-			break
-		}
+	var got []string
+	for more := true; more; _, more = cache.Step(configMapKind) {
 		got = append(got, shown(t, c))
 	}
 	if want := "|a=1|a=1 b=1|a=2 b=1|a=2|a=3"; strings.Join(got, "|") != want {

@@ -256,6 +256,6 @@ func (s *Server) systemFields(o Object) {
 }
 
 func metadataErrors(k *kind, o metav1.Object) field.ErrorList {
-	segment := func(name string, prefix bool) []string { return apivalidation.NameIsDNSSubdomain(name, prefix) }
-	return apivalidation.ValidateObjectMetaAccessor(o, !k.ClusterScoped, segment, field.NewPath("metadata"))
+	return apivalidation.ValidateObjectMetaAccessor(o, !k.ClusterScoped, apivalidation.NameIsDNSSubdomain,
+		field.NewPath("metadata"))
 }
