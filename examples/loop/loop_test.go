@@ -28,8 +28,8 @@ type onCluster struct {
 	updates bool // statuses are stored with updates instead of patches
 }
 
-func newOnCluster(opts ...jobfate.Option) *onCluster {
-	return &onCluster{machine: jobfate.NewMachine(opts...), opts: opts}
+func newOnCluster(updates bool, opts ...jobfate.Option) *onCluster {
+	return &onCluster{jobfate.NewMachine(opts...), opts, updates}
 }
 
 func (o *onCluster) Sync(c *cluster.Client) (time.Duration, error) {
@@ -78,25 +78,6 @@ func (c client) update(r jobfate.Request) (runtime.Object, error) {
 	return job, err
 }
 
-// wrongOrder makes the same decisions, but removes the finalizers before it stores the status. That
-// works as long as nothing fails.
-type wrongOrder struct{ *onCluster }
-
-func (h *wrongOrder) Sync(c *cluster.Client) (time.Duration, error) {
-	if c.Job != nil {
-		d, err := jobfate.Decide(jobfate.Snapshot{Job: c.Job, Pods: c.Pods, Now: c.Now})
-		if err != nil {
-			return 0, err
-		}
-		for _, pod := range d.Strip {
-			if _, err := c.PatchPod(pod, tracking.Keys{}.StripPatch(pod)); err != nil {
-				return 0, err
-			}
-		}
-	}
-	return h.onCluster.Sync(c)
-}
-
 func example() *batchv1.Job {
 	two := int32(2)
 	job := &batchv1.Job{}
@@ -130,11 +111,11 @@ func ExampleSync() {
 		}
 		return fault
 	}
-	controller, cache := newOnCluster(), c.NewCache(true)
+	controller, cache := newOnCluster(false), c.NewCache(true)
 	for c.Job().Status.CompletionTime == nil {
 		out := c.Run(controller, cache)
 		if out.Killed {
-			controller = newOnCluster()
+			controller = newOnCluster(false)
 			killed++
 			continue
 		}
@@ -160,45 +141,29 @@ var schedules = effort.Flag("schedules", "number of random schedules", 200, 1000
 // TestLoopUnderFire runs the loop while requests fail, answers are lost, caches lag, users
 // interfere and the loop is killed. A referee checks every write. In every second run the faults
 // then stop, and the Job must end.
+//
+// A custom resource, which the simulated cluster stores as a Job, has pods with an owner of that kind,
+// and its status is stored with an update.
 func TestLoopUnderFire(t *testing.T) {
-	for seed := range uint64(schedules()) {
-		report := chaos.Run(chaos.Config{Seed: seed, Mode: chaos.Mode(seed % 2), Controller: func() cluster.Controller { return newOnCluster() }})
-		if report.Violation != nil {
-			t.Fatal(report.Story)
-		}
-	}
-}
-
-// TestOwnKindUnderFire does the same for a custom resource, which the simulated cluster stores as a Job:
-// its pods have an owner of that kind, and its status is stored with an update.
-func TestOwnKindUnderFire(t *testing.T) {
 	kind := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Suite"}
 	keys := tracking.Keys{Finalizer: "example.com/counted"}
-	for seed := range uint64(schedules()) {
-		report := chaos.Run(chaos.Config{Seed: seed, Mode: chaos.Mode(seed % 2),
-			Rules: referee.Rules{Owner: kind.GroupKind(), Keys: keys},
-			Controller: func() cluster.Controller {
-				o := newOnCluster(jobfate.OwnerKind(kind), jobfate.Keys(keys))
-				o.updates = true
-				return o
-			}})
-		if report.Violation != nil {
-			t.Fatal(report.Story)
-		}
-	}
-}
-
-// The referee reports the wrong order of steps.
-func TestWrongOrderIsReported(t *testing.T) {
-	for seed := range uint64(100) {
-		report := chaos.Run(chaos.Config{Seed: seed, Controller: func() cluster.Controller { return &wrongOrder{newOnCluster()} }})
-		if v := report.Violation; v != nil {
-			if v.Property != "S2" {
-				t.Errorf("seed %d: %v\nwant S2: a finalizer is removed before the pod is recorded", seed, v)
+	for name, tc := range map[string]struct {
+		rules   referee.Rules
+		opts    []jobfate.Option
+		updates bool
+	}{
+		"a Job": {},
+		"a custom resource": {referee.Rules{Owner: kind.GroupKind(), Keys: keys},
+			[]jobfate.Option{jobfate.OwnerKind(kind), jobfate.Keys(keys)}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for seed := range uint64(schedules()) {
+				report := chaos.Run(chaos.Config{Seed: seed, Mode: chaos.Mode(seed % 2), Rules: tc.rules,
+					Controller: func() cluster.Controller { return newOnCluster(tc.updates, tc.opts...) }})
+				if report.Violation != nil {
+					t.Fatal(report.Story)
+				}
 			}
-			t.Log(report.Story)
-			return
-		}
+		})
 	}
-	t.Error("100 runs have not found the violation")
 }
