@@ -222,6 +222,7 @@ func TestPodCache_handlers(t *testing.T) {
 		c.Delete(newPod(job, "a", "8")),
 		c.Replace([]any{newPod(job, "b", "3")}, "9"),
 		c.Replace([]any{newPod(job, "c", "10")}, "11"),
+		c.Update(newPod(job, "other", "12", replaced)),
 	} {
 		must(t, err)
 	}
@@ -230,8 +231,8 @@ func TestPodCache_handlers(t *testing.T) {
 		"- a@1 true", "- b@3 false", "a@1 a@4 false", "a@4 - false", "- a@7 false", "a@7 - false",
 		"b@3 - false", "- c@10 false", "- c@10 true",
 	})
-	if c.version != "11" {
-		t.Errorf("the version is %s, want 11", c.version)
+	if c.version != "12" {
+		t.Errorf("the version is %s, want 12", c.version)
 	}
 }
 
