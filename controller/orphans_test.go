@@ -11,35 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	ktesting "k8s.io/client-go/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
 var alone = orphanKey{NamespacedName: types.NamespacedName{Namespace: "default"}}
-
-// A Job is deleted without its pods. The pods lose their owner while the cache still shows the
-// Job, so only the Job is queued. When the Job is gone, its pods are queued as orphans.
-func TestOrphanedBeforeTheJobIsGone(t *testing.T) {
-	job := newJob(started, func(job *batchv1.Job) { job.DeletionTimestamp = &metav1.Time{Time: noon} })
-	pod := newPod(job, "pod", "6", ownerless, succeeded)
-	b, q, free := newFixture(t, pod), &recordingQueue[reconcile.Request]{}, &recordingQueue[orphanKey]{}
-	o := orphans{b.controller}
-	b.show(t, job, pod)
-	b.podChanged(q, newPod(job, "pod", "5", succeeded), pod)
-	o.podChanged(free, newPod(job, "pod", "5", succeeded), pod)
-	must(t, b.store.jobs.Delete(job))
-	o.jobChanged(free, job, nil)
-	for _, r := range q.requests {
-		if _, err := b.Reconcile(t.Context(), r); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, r := range free.requests {
-		if _, err := o.Reconcile(t.Context(), r); err != nil {
-			t.Fatal(err)
-		}
-	}
-	wantList(t, "writes", b.writes(), []string{"patch pods"})
-}
 
 // A Job may exist although the cache does not show it. It is read live before its pods are freed.
 func TestFree(t *testing.T) {
