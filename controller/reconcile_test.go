@@ -55,11 +55,14 @@ func (b *fixture) remembered() (n int) {
 	return n
 }
 
-// The first sync of a new Job creates the pods and then stores the status, without a live read.
+// The first sync of a new Job creates the pods and then stores the status, without a live read. From then on the Job
+// has the default priority.
 func TestNewJob(t *testing.T) {
 	job := newJob()
 	b := newSynced(t, job)
-	b.reconcile(t)
+	if result := b.reconcile(t); result.Priority == nil || *result.Priority != 0 {
+		t.Errorf("the priority is %v, want 0", result.Priority)
+	}
 	wantList(t, "writes", b.writes(), []string{"create pods", "patch jobs/status"})
 	if b.reads() != 0 {
 		t.Errorf("%d live reads, want none", b.reads())

@@ -239,12 +239,3 @@ func TestPrioritized_ofAQueueWithoutPriorities(t *testing.T) {
 	prioritized[string]{plain, soon}.AddAfter("job", time.Second)
 	wantList(t, "added", plain.all, []string{"job after 1s"})
 }
-
-// After its first sync a Job has the default priority.
-func TestReconcile_priority(t *testing.T) {
-	job := newJob()
-	b := newSynced(t, job)
-	if result := b.reconcile(t); result.Priority == nil || *result.Priority != 0 {
-		t.Errorf("the priority is %v, want 0", result.Priority)
-	}
-}
