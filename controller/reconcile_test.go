@@ -88,37 +88,6 @@ func TestCount(t *testing.T) {
 	wantList(t, "events", b.sent(), []string{"Normal Completed Job completed"})
 }
 
-// The cache of pods has not reached the barrier: it shows a pod as it was before another process
-// counted it. The Job and its pods are read live until the cache reaches the barrier.
-func TestCachesBehindTheBarrier(t *testing.T) {
-	job := newJob(started, func(job *batchv1.Job) {
-		job.Spec.Completions, job.Spec.Parallelism = new(int32(2)), new(int32)
-		job.Status.Succeeded = 1
-	})
-	counted := newPod(job, "pod", "7", succeeded, stripped)
-	b := newFixture(t, job, counted)
-	b.store.barrier = "1001"
-	b.show(t, job, newPod(job, "pod", "5", succeeded))
-	b.reconcile(t)
-	if b.reads() != 2 {
-		t.Errorf("%d live reads, want those of the Job and its pods", b.reads())
-	}
-	for _, action := range b.server.Actions() {
-		if action.Matches("patch", "pods") {
-			t.Error("the pod has been counted again")
-		}
-	}
-	stored := b.stored(t)
-	b.show(t, counted, stored)
-	b.store.jobs.Bookmark("1001")
-	b.store.pods.Bookmark("1001")
-	b.server.ClearActions()
-	b.reconcile(t)
-	if b.reads() != 0 {
-		t.Errorf("%d live reads after the caches have reached the barrier, want none", b.reads())
-	}
-}
-
 // The version of the cache of Jobs is read before the Job.
 func TestVersionComesFirst(t *testing.T) {
 	job := newJob()
@@ -240,23 +209,6 @@ func TestConflictsAreRetriedSoon(t *testing.T) {
 			if got := testutil.ToFloat64(b.metrics.counters[syncsTotal].WithLabelValues("NonIndexed", "error", "pods_created")); got != 1 {
 				t.Errorf("%s: got %v syncs with an error, want 1", syncsTotal, got)
 			}
-		})
-	}
-}
-
-// A Job that is gone or is being deleted must not adopt pods, so the Job is read live first.
-func TestAdopt_readsTheJobFirst(t *testing.T) {
-	now := metav1.NewTime(noon)
-	for name, onServer := range map[string]*batchv1.Job{
-		"gone":          newJob(func(job *batchv1.Job) { job.Name = "another" }),
-		"made again":    newJob(func(job *batchv1.Job) { job.UID = "another" }),
-		"being deleted": newJob(func(job *batchv1.Job) { job.DeletionTimestamp = &now }),
-	} {
-		t.Run(name, func(t *testing.T) {
-			b := newFixture(t, onServer)
-			b.show(t, newJob(), newPod(newJob(), "alone", "5", ownerless, stripped))
-			b.interfered(t)
-			wantList(t, "writes", b.writes(), nil)
 		})
 	}
 }
