@@ -158,22 +158,16 @@ func (b *fixture) sent() []string {
 	return all
 }
 
-// fail makes the next requests of a kind fail. With carriedOut a request takes effect, and only its
-// answer is lost.
-func (b *fixture) fail(verb, resource string, times int, carriedOut bool, err error) {
+// fail makes the next requests of a kind fail.
+func (b *fixture) fail(verb, resource string, times int, err error) {
 	var mu sync.Mutex
-	b.server.PrependReactor(verb, resource, func(a ktesting.Action) (bool, runtime.Object, error) {
+	b.server.PrependReactor(verb, resource, func(ktesting.Action) (bool, runtime.Object, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if times == 0 {
 			return false, nil, nil
 		}
 		times--
-		if carriedOut {
-			if _, _, err := newUID(b.server.Tracker())(a); err != nil {
-				return true, nil, err
-			}
-		}
 		return true, nil, err
 	})
 }
@@ -226,8 +220,7 @@ func failedWith3(pod *corev1.Pod) {
 // recordingQueue is a queue that records what was added to it.
 type recordingQueue[T comparable] struct {
 	workqueue.TypedRateLimitingInterface[T]
-	all      []string
-	requests []T
+	all []string
 }
 
 func (q *recordingQueue[T]) AddAfter(r T, after time.Duration) {
@@ -240,7 +233,7 @@ func (q *recordingQueue[T]) AddAfter(r T, after time.Duration) {
 	if after > 0 {
 		text += " after " + after.String()
 	}
-	q.all, q.requests = append(q.all, text), append(q.requests, r)
+	q.all = append(q.all, text)
 }
 
 func must(t testing.TB, err error) {

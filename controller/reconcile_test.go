@@ -166,7 +166,7 @@ func TestInvalidRuleNames(t *testing.T) {
 func TestRetryDelays(t *testing.T) {
 	job := newJob(started, many(1000), func(job *batchv1.Job) { job.Spec.ActiveDeadlineSeconds = new(int64(3)) })
 	b := newSynced(t, job)
-	b.fail("create", "pods", -1, false, errQuota)
+	b.fail("create", "pods", -1, errQuota)
 	for n, want := range []time.Duration{1, 2, 3, 3} {
 		if _, err := b.Reconcile(t.Context(), theJob); !apierrors.IsForbidden(err) {
 			t.Fatalf("got %v, want the error of the quota", err)
@@ -203,7 +203,7 @@ func TestConflictsAreRetriedSoon(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			job := newJob()
 			b := newSynced(t, job)
-			b.fail("patch", "jobs", 1, false, err)
+			b.fail("patch", "jobs", 1, err)
 			b.retries.When(theJob) // it failed before
 			b.interfered(t)
 			if got := testutil.ToFloat64(b.metrics.counters[syncsTotal].WithLabelValues("NonIndexed", "error", "pods_created")); got != 1 {
@@ -425,8 +425,8 @@ func TestExpected(t *testing.T) {
 	job := newJob()
 	a, b := newPod(job, "a", "5", ownerless, stripped), newPod(job, "b", "6", ownerless, stripped)
 	f := newSynced(t, job, a, b)
-	f.fail("patch", "pods", 1, false, errQuota)
-	f.fail("patch", "pods", 1, false, conflict)
+	f.fail("patch", "pods", 1, errQuota)
+	f.fail("patch", "pods", 1, conflict)
 	f.retries.When(theJob) // it failed before
 	if _, err := f.Reconcile(t.Context(), theJob); !errors.Is(err, errQuota) || expected(err) {
 		t.Errorf("got %v, want both errors, and to log them", err)

@@ -12,9 +12,7 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -160,60 +158,17 @@ func TestDrive_stops(t *testing.T) {
 	wantList(t, "events", b.sent(), nil)
 }
 
-// After a creation without an answer, the pod is read by its name. If it exists, no second pod is
-// created.
-func TestLostCreation(t *testing.T) {
-	for name, tc := range map[string]struct {
-		carriedOut bool
-		writes     []string
-	}{
-		"carried out":     {true, []string{"create pods", "patch jobs/status"}},
-		"not carried out": {false, []string{"create pods", "patch jobs/status", "create pods"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			job := newJob()
-			b := newSynced(t, job)
-			b.fail("create", "pods", 1, tc.carriedOut, errTimeout)
-			if _, err := b.Reconcile(t.Context(), theJob); !apierrors.IsTimeout(err) {
-				t.Fatalf("got %v, want %v", err, errTimeout)
-			}
-			stored := b.stored(t)
-			b.show(t, stored)
-			b.reconcile(t)
-			if got := b.writes(); !slices.Equal(got[:len(tc.writes)], tc.writes) || len(got) > len(tc.writes)+1 {
-				t.Errorf("writes: got %q, want %q, and at most a status", got, tc.writes)
-			}
-			list, err := b.server.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{})
-			if err != nil || len(list.Items) != 1 {
-				t.Errorf("pods: got %d, %v, want 1", len(list.Items), err)
-			}
-		})
-	}
-}
-
 // If another pod has the generated name, the creation is retried under a new one, without an
 // event.
 func TestNameIsTaken(t *testing.T) {
 	job := newJob()
 	b := newSynced(t, job)
-	b.fail("create", "pods", 1, false, apierrors.NewAlreadyExists(pods, "job-12345"))
+	b.fail("create", "pods", 1, apierrors.NewAlreadyExists(pods, "job-12345"))
 	b.reconcile(t)
 	wantList(t, "writes", b.writes(), []string{"create pods", "create pods", "patch jobs/status"})
 	if got := b.sent(); len(got) != 1 || !strings.HasPrefix(got[0], "Normal SuccessfulCreate ") {
 		t.Errorf("events: got %q, want that of the pod", got)
 	}
-}
-
-// An exhausted quota is reported once, and no further creations are attempted.
-func TestQuotaExhausted(t *testing.T) {
-	job := newJob(many(5))
-	b := newSynced(t, job)
-	b.fail("create", "pods", 1, false, errQuota)
-	if _, err := b.Reconcile(t.Context(), theJob); !apierrors.IsForbidden(err) {
-		t.Errorf("got %v, want %v", err, errQuota)
-	}
-	wantList(t, "writes", b.writes(), []string{"create pods", "patch jobs/status"})
-	wantList(t, "events", b.sent(), []string{`Warning FailedCreate Error creating: pods "pod" is forbidden: the quota is used up`})
 }
 
 // A sync that creates many pods sends a limited number of events for them. It always sends the
@@ -237,23 +192,6 @@ func TestEventsPerSync(t *testing.T) {
 	}
 	if sent["SuccessfulCreate"] != eventsPerSync || sent["FailedCreate"] != 1 {
 		t.Errorf("sent %v, want %d SuccessfulCreate and 1 FailedCreate", sent, eventsPerSync)
-	}
-}
-
-// A pod is adopted in the sync that counts it as active. A pod that no longer matches the
-// selector is released.
-func TestClaim(t *testing.T) {
-	job := newJob()
-	alone := newPod(job, "alone", "5", ownerless, stripped)
-	leaves := newPod(job, "leaves", "5", func(pod *corev1.Pod) { pod.Labels = nil })
-	b := newSynced(t, job, alone, leaves)
-	b.reconcile(t)
-	wantList(t, "writes", b.writes(), []string{"patch pods", "patch pods", "patch jobs/status"})
-	for name, owned := range map[string]bool{"alone": true, "leaves": false} {
-		pod, err := b.server.CoreV1().Pods("default").Get(t.Context(), name, metav1.GetOptions{})
-		if err != nil || metav1.IsControlledBy(pod, job) != owned || (len(pod.Finalizers) > 0) != owned {
-			t.Errorf("pod %s: owners %v, finalizers %v, %v, want it owned and tracked: %t", name, pod.OwnerReferences, pod.Finalizers, err, owned)
-		}
 	}
 }
 
