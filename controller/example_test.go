@@ -5,8 +5,6 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
@@ -43,33 +41,19 @@ func ExampleAdd() {
 	_ = add
 }
 
+// Sweep is the kind of the tests.
+type Sweep = controller.Sweep
+
 // Custom resources that run as Jobs.
 func ExampleAddKind() {
 	add := func(mgr manager.Manager) error {
-		return controller.AddKind(mgr, controller.Kind[*Suite]{
-			Spec:   func(s *Suite) batchv1.JobSpec { return s.Spec.Job },
-			Status: func(s *Suite) *batchv1.JobStatus { return &s.Status.Job },
+		return controller.AddKind(mgr, controller.Kind[*Sweep]{
+			Spec: func(s *Sweep) batchv1.JobSpec {
+				return batchv1.JobSpec{Completions: &s.Spec.Trials, Template: s.Spec.Template}
+			},
+			Status: func(s *Sweep) *batchv1.JobStatus { return &s.Status.Job },
 			Keys:   tracking.Keys{Finalizer: "example.com/counted"},
 		}, controller.Options{})
 	}
 	_ = add
-}
-
-// Suite is a kind whose objects have the spec and the status of a Job.
-type Suite struct {
-	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata,omitempty"`
-	Spec              struct {
-		Job batchv1.JobSpec `json:"job"`
-	} `json:"spec"`
-	Status struct {
-		Job batchv1.JobStatus `json:"job,omitempty"`
-	} `json:"status,omitempty"`
-}
-
-func (s *Suite) DeepCopyObject() runtime.Object {
-	c := *s
-	c.ObjectMeta = *s.ObjectMeta.DeepCopy()
-	c.Spec.Job, c.Status.Job = *s.Spec.Job.DeepCopy(), *s.Status.Job.DeepCopy()
-	return &c
 }
