@@ -76,20 +76,8 @@ func id(dir string) string {
 
 // implied reports whether another import leads to the same package indirectly.
 func implied(imports map[string]map[string]bool, from, to string) bool {
-	var leads func(from string) bool
-	leads = func(from string) bool {
-		if imports[from][to] {
-			return true
-		}
-		for next := range imports[from] {
-			if leads(next) {
-				return true
-			}
-		}
-		return false
-	}
 	for next := range imports[from] {
-		if next != to && leads(next) {
+		if imports[next][to] || implied(imports, next, to) {
 			return true
 		}
 	}
