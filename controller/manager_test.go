@@ -3,7 +3,6 @@ package controller
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,7 +14,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
@@ -137,39 +135,6 @@ func TestOrphansDoNotHoldUpJobs(t *testing.T) {
 		}
 		stop()
 		c.noErrors(t)
-	})
-}
-
-// The API server asks for 20 seconds before the next request. The queue waits that long, and not
-// only the second after a first failure. client-go does not wait by itself: it does so only after
-// the codes 429 and 5xx, and no longer than its timeout.
-func TestRetryAfter_delaysTheQueue(t *testing.T) {
-	const wait = 20 * time.Second
-	synctest.Test(t, func(t *testing.T) {
-		c := newCluster(t)
-		refusal := apierrors.NewForbidden(batchv1.Resource("jobs"), "job", errors.New("a webhook is busy"))
-		refusal.ErrStatus.Details.RetryAfterSeconds = int32(wait / time.Second)
-		var sent []time.Time // when the controller has sent a request about the Job
-		c.Intercept(func(r *kube.Request) kube.Verdict {
-			if r.UserAgent != agent || r.Resource.Resource != "jobs" || r.Name != "job" {
-				return kube.Verdict{}
-			}
-			sent = append(sent, time.Now())
-			return kube.Verdict{Err: refusal}
-		})
-		stop := c.start(t)
-		// The only write for a suspended Job is that of its status, so no change of a pod starts a sync.
-		c.createWith(t, "default", batchv1.JobSpec{Suspend: new(true)}, "job")
-		time.Sleep(3*wait - time.Second)
-		stop()
-		if len(sent) != 3 {
-			t.Fatalf("%d requests in a minute, want one each 20 seconds", len(sent))
-		}
-		for i := range sent[1:] {
-			if got := sent[i+1].Sub(sent[i]); got != wait {
-				t.Errorf("request %d was sent %v after the refusal of the one before it, want %v", i+1, got, wait)
-			}
-		}
 	})
 }
 
