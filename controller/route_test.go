@@ -65,6 +65,7 @@ func TestJobChanged(t *testing.T) {
 		"new":                              {nil, job, "default/job", nil},
 		"another's":                        {nil, newJob(builtIn), "", nil},
 		"only the status":                  {job, newJob(started), "default/job after 1s", nil},
+		"ended, in a plain queue":          {job, newJob(started, complete), "default/job after 1s", nil},
 		"the spec":                         {job, newJob(func(job *batchv1.Job) { job.Generation++ }), "default/job", nil},
 		"made again":                       {job, newJob(func(job *batchv1.Job) { job.UID = "next" }), "default/job", left},
 		"recreated for another controller": {job, newJob(builtIn, func(job *batchv1.Job) { job.UID = "next" }), "default/job", left},
