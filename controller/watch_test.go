@@ -10,11 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/client-go/tools/cache"
 	fcache "k8s.io/client-go/tools/cache/testing"
@@ -155,37 +153,16 @@ func TestDropUnused(t *testing.T) {
 	if got := kept(alone); !reflect.DeepEqual(got, want) {
 		t.Errorf("a pod without a controller: got %+v, want %+v", got, want)
 	}
-	if got := kept(foreign(1)); got.Name != "web-1" || got.UID != "uid-1" || len(got.Spec.Containers) > 0 || metav1.GetControllerOf(got) == nil {
-		t.Errorf("a pod of a ReplicaSet: got %+v, want its name, UID and owner", got)
+	foreign := newPod(newJob(), "web", "5", func(pod *corev1.Pod) {
+		pod.OwnerReferences[0].Kind, pod.Spec.Containers = "ReplicaSet", []corev1.Container{{}}
+	})
+	want = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "web-uid",
+		ResourceVersion: "5", OwnerReferences: foreign.OwnerReferences}}
+	if got := kept(foreign); !reflect.DeepEqual(got, want) {
+		t.Errorf("a pod of a ReplicaSet: got %+v, want %+v", got, want)
 	}
 	if got, err := drop("other"); got != "other" || err != nil {
 		t.Errorf("not a pod: got %v, %v, want it unchanged", got, err)
-	}
-}
-
-// foreign returns a pod of a ReplicaSet of about 10 kB, as in real clusters.
-func foreign(n int) *corev1.Pod {
-	set := metav1.NewControllerRef(&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: "web", UID: "set-uid"}}, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-		Namespace: "default", Name: fmt.Sprintf("web-%d", n), UID: types.UID(fmt.Sprintf("uid-%d", n)), ResourceVersion: fmt.Sprint(n),
-		OwnerReferences: []metav1.OwnerReference{*set}, Labels: map[string]string{"app": "web"},
-	}}
-	for i := range 4 {
-		container := corev1.Container{Name: fmt.Sprintf("c%d", i), Image: fmt.Sprintf("registry.example/image-%d-%d", n, i)}
-		for e := range 20 {
-			container.Env = append(container.Env, corev1.EnvVar{Name: fmt.Sprintf("NAME_%d_%d", n, e), Value: strings.Repeat("v", 20)})
-		}
-		pod.Spec.Containers = append(pod.Spec.Containers, container)
-	}
-	return pod
-}
-
-// Pods of other owners are not cached.
-func TestForeignPods(t *testing.T) {
-	b := newFixture(t)
-	b.show(t, foreign(1), newPod(newJob(), "pod", "5"))
-	if n := len(b.store.pods.pods); n != 1 {
-		t.Errorf("%d pods are cached, want 1", n)
 	}
 }
 
@@ -231,11 +208,4 @@ func TestHandleJobs_priorities(t *testing.T) {
 	jobs.Add(created)
 	added = append(added, <-q.added)
 	wantList(t, "added", added, []string{"[job] after 1s priority -100", "[created] after 1s priority 1"})
-}
-
-// A queue without priorities is used as it is.
-func TestPrioritized_ofAQueueWithoutPriorities(t *testing.T) {
-	plain := &recordingQueue[string]{}
-	prioritized[string]{plain, soon}.AddAfter("job", time.Second)
-	wantList(t, "added", plain.all, []string{"job after 1s"})
 }
