@@ -3,7 +3,6 @@ package controller
 import (
 	"fmt"
 	"reflect"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -156,38 +155,6 @@ func TestAddKind(t *testing.T) {
 			t.Error("no event is about the Sweep")
 		}
 		c.noErrors(t)
-	})
-}
-
-// A status write does not overwrite a newer status.
-func TestAddKind_conflict(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c, users := newSweepCluster(t)
-		mgr := c.manager(t, users.Scheme())
-		must(t, AddKind(mgr, sweeps, Options{}))
-		var sent, stored atomic.Int32
-		c.beforeEach(func(r *kube.Request) {
-			if r.Subresource == "status" && sent.Add(1) <= 3 {
-				edit := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{"n":"%d"}}}`, sent.Load()))
-				if err := users.Patch(t.Context(), &Sweep{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sweep"}}, edit); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-		c.Observe(func(change kube.Change) {
-			if r := change.Request; r != nil && r.UserAgent == agent && r.Subresource == "status" {
-				stored.Add(1)
-			}
-		})
-		stop := run(t, mgr)
-		sweep := createSweep(t, users, "sweep", 2)
-		time.Sleep(5 * time.Second)
-		c.work()
-		stop()
-		must(t, users.Get(t.Context(), client.ObjectKeyFromObject(sweep), sweep))
-		if conflicts := sent.Load() - stored.Load(); conflicts != 3 || sweep.Status.Job.Succeeded != 2 || len(kube.List[*corev1.Pod](c.Server, "default")) != 2 {
-			t.Errorf("after %d conflicts: %+v, want 2 pods counted after 3", conflicts, sweep.Status.Job)
-		}
 	})
 }
 
