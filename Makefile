@@ -1,14 +1,14 @@
 # Each folder with a go.mod is a module. The main module is the library alone.
 modules := $(shell find . -name go.mod -not -path '*/.*' -not -path '*/testdata/*' -exec dirname {} \; | sort)
 
-# The modules that build a Kubernetes server, or other projects.
-heavy := ./conformance/frameworks ./e2e ./e2e/jobset
+# The folders of tests that do not build a Kubernetes server, as test/kubernetes/e2e does, or other projects.
+light := $(filter-out ./test/adopters ./test/kubernetes,$(modules)) test/kubernetes/bench test/kubernetes/conformance
 
 .PHONY: test verify quick fuzz golden vectors bench compare mutate soak suites releases release
 
-# Runs the tests of all modules but those.
+# Runs the tests in these folders.
 test:
-	.ci/test $(filter-out $(heavy),$(modules))
+	.ci/test $(light)
 
 # Runs everything that a change must pass.
 verify:
@@ -31,9 +31,9 @@ golden:
 
 # Runs jobfate and the real controller on the inputs of all vectors again, and rewrites the files. Cases with
 # a gate off stay as they are: 1.37 does not have the gates, and 1.36.5 does.
-#   go -C conformance run ./suites test 1.36.5 ./sync -run TestMakeVectors -vectors
+#   go -C test/kubernetes run ./conformance/suites test 1.36.5 ./conformance/sync -run TestMakeVectors -vectors
 vectors:
-	go -C conformance test ./sync -run TestMakeVectors -vectors
+	go -C test/kubernetes test ./conformance/sync -run TestMakeVectors -vectors
 
 # Runs the checks of docs/reliability.md for longer: five hours on two cores. Two large searches
 # run at a time, which takes 20 GiB of memory.
@@ -47,29 +47,29 @@ soak:
 	go -C examples test ./adopting -timeout 0 -run TestReconcilerSchedules -chaos.schedules 100000
 	go -C controller test . -timeout 0 -run '^TestSchedules$$' -chaos.schedules 100000
 	go -C examples test ./jobgroup -timeout 0 -run '^TestSchedules$$' -chaos.schedules 100000
-	go -C conformance test ./sync -timeout 0 -decisions 5000000 -lives 100000
+	go -C test/kubernetes test ./conformance/sync -timeout 0 -decisions 5000000 -lives 100000
 	.ci/fuzz 10000000x
-	go -C e2e test ./restart -timeout 0 -jobs 600,3000 -workers 1,5
-	go -C e2e test ./scenario ./metrics ./operate -timeout 0 -kubernetes 1.38.0-beta.0
+	go -C test/kubernetes test ./e2e/restart -timeout 0 -jobs 600,3000 -workers 1,5
+	go -C test/kubernetes test ./e2e/scenario ./e2e/metrics ./e2e/operate -timeout 0 -kubernetes 1.38.0-beta.0
 	$(MAKE) suites releases
 
 # Runs Kubernetes' own tests of the Job controller, each three times, in an hour. The results
 # must be those in docs/compatibility.md.
 suites:
-	go -C conformance run ./suites -times 3 unit
-	go -C conformance run ./suites -times 3 integration
-	go -C conformance run ./suites integration 1.36.5
+	go -C test/kubernetes run ./conformance/suites -times 3 unit
+	go -C test/kubernetes run ./conformance/suites -times 3 integration
+	go -C test/kubernetes run ./conformance/suites integration 1.36.5
 
 # Compares jobfate with other releases of Kubernetes. The first run builds them, which takes
 # half an hour.
 releases:
-	go -C conformance run ./suites releases
+	go -C test/kubernetes run ./conformance/suites releases
 
 # Compares the speed of jobfate with that of the real controller and others:
 # docs/performance.md. It also appends the samples of the rows to a file.
 DATA ?= $(CURDIR)/bench.out
 bench:
-	@go -C bench run . -data $(abspath $(DATA))
+	@go -C test/kubernetes/bench run . -data $(abspath $(DATA))
 
 # Compares the speed with that of the last commit, or of the commit where a branch left main, and
 # fails if benchstat finds a row slower: make compare BASE=v0.1.0.

@@ -1,23 +1,18 @@
-// Package jobfate decides what to do about a Kubernetes Job as its controller does: which pods to
-// create and delete, which failures count and against which limit, when an index or the Job has
-// failed or succeeded, which finalizers to remove, which status to write, and when to sync again.
+// Package jobfate is the map of this module: what the controller of Kubernetes decides about a Job, as pure functions.
 //
-//	decision, err := jobfate.Decide(jobfate.Snapshot{Job: job, Pods: pods, Now: now})
+// To decide about a Job, or to carry the decisions out, begin with one of these:
 //
-// [Decide] is a pure function of a Job, its pods and the time: it does no I/O and reads no clock.
-// Commands, queues and simulations call it. Controllers keep a [Machine] for each Job, which
-// carries decisions out; its documentation says how, and what the caller guarantees.
-// docs/divergences.md lists where both differ from the Job controller of Kubernetes 1.37.
+//   - decide: what to do about a Job and its pods, for commands, queues, user interfaces and simulations
+//   - machine: how to carry that out, for controllers: exactly once, whatever crashes
+//   - explain: why, and what the Job waits for
+//   - group: what the failure of a Job means for its group
 //
-// The packages of this module can be used alone:
+// The others can be used alone:
 //
 //   - indexset: sets of completion indexes
 //   - backoff: when a failed pod may be replaced
 //   - failurepolicy: what the rules of a pod failure policy say about a failed pod
-//   - group: what the failure of a Job means for its group
 //   - tracking: how pods are counted exactly once
 //   - validation: what the API server accepts
 //   - jobstatus: what a status says
-//
-// Package explain gives the reasons of a decision.
 package jobfate

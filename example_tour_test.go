@@ -8,8 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/indexset"
@@ -70,18 +70,17 @@ func Example_validation() {
 	// Output: status.failedIndexes: Invalid value: "0,1": failedIndexes and completedIndexes overlap at index: 0
 }
 
-// What a Job's status says: its outcome, its indexes, the pods that it may still need.
+// What a Job's status says: its outcome and its indexes.
 func Example_jobstatus() {
 	job, _, _ := tour()
-	demand := jobstatus.DemandOf(job).InTotal // as far as the status knows
-	fmt.Println(jobstatus.OutcomeOf(job).Phase, "with", demand.Least, "to", demand.Most, "pods to go")
-	// Output: Running with 2 to 4 pods to go
+	fmt.Println(jobstatus.OutcomeOf(job).Phase, "without", jobstatus.Indexes(job).Unfinished)
+	// Output: Running without 0,1
 }
 
 // The whole decision of the Job controller.
 func Example() {
 	job, pod, now := tour()
-	decision, err := jobfate.Decide(jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: now})
+	decision, err := decide.Job(decide.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: now})
 	if err == nil {
 		fmt.Println("create", len(decision.Create), "pod:", explain.Of(decision).Index(0).Text)
 	}

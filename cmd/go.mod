@@ -8,7 +8,6 @@ require (
 	github.com/google/go-cmp v0.7.0
 	github.com/google/jsonschema-go v0.4.3
 	github.com/jobfate/jobfate v0.0.0
-	github.com/jobfate/jobfate/cluster v0.0.0
 	github.com/jobfate/jobfate/jobtest v0.0.0
 	github.com/jobfate/jobfate/jobtest/kube v0.0.0
 	github.com/robfig/cron/v3 v3.0.1
@@ -85,7 +84,6 @@ require (
 
 replace (
 	github.com/jobfate/jobfate => ../
-	github.com/jobfate/jobfate/cluster => ../cluster
 	github.com/jobfate/jobfate/jobtest => ../jobtest
 	github.com/jobfate/jobfate/jobtest/kube => ../jobtest/kube
 )

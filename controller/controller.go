@@ -21,7 +21,7 @@ import (
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/decide"
 )
 
 // NewManager returns a manager with a controller that runs Jobs. Start the manager to run
@@ -92,8 +92,8 @@ func newController(o Options, objects objects) (*controller, error) {
 		me:      me,
 		// The last option wins, so the caller cannot override these.
 		decide: append(o.Decide[:len(o.Decide):len(o.Decide)],
-			jobfate.ManagedBy(me.Name), jobfate.OwnerKind(me.Kind), jobfate.Keys(me.Keys),
-			jobfate.BatchPeriod(o.BatchPeriod), jobfate.Names(podName)),
+			decide.ManagedBy(me.Name), decide.OwnerKind(me.Kind), decide.Keys(me.Keys),
+			decide.BatchPeriod(o.BatchPeriod)),
 		watcher: w,
 		now:     time.Now,
 		retries: newRetries[reconcile.Request](),

@@ -12,7 +12,7 @@
 // controller has its own caches, and does not use those of the manager. It fills them when
 // its process becomes the leader.
 //
-// The package watches objects, and sends the requests of a [jobfate.Machine], which decides.
+// The package watches objects, and sends the requests of a [machine.Machine], which decides.
 //
 // To read the code, begin with reconcile.go, which is one sync of a Job. send.go sends the
 // requests of the Machine. store.go and pods.go are the caches, and watch.go fills them.

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
-	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/jobstatus"
@@ -55,17 +55,17 @@ func (t *reported) resetFor(job *batchv1.Job) {
 
 // explained returns an event that says why there is no pod, if the reason is new. Like the
 // functions below, it returns an empty event if there is nothing to report.
-func (t *reported) explained(why explain.Reason, now time.Time) (e jobfate.Event) {
+func (t *reported) explained(why explain.Reason, now time.Time) (e decide.Event) {
 	again := now.Sub(t.at) >= explainAgain && why.Until.After(t.waits.Until)
 	if !worthAnEvent[why.Code] || why.Code == t.waits.Code && !again {
 		return e
 	}
 	t.waits, t.at = why, now
-	return jobfate.Event{Type: corev1.EventTypeNormal, Reason: string(why.Code), Message: why.Text}
+	return decide.Event{Type: corev1.EventTypeNormal, Reason: string(why.Code), Message: why.Text}
 }
 
 // refused returns an event that says why no decision can be made.
-func (t *reported) refused(err error) (e jobfate.Event) {
+func (t *reported) refused(err error) (e decide.Event) {
 	refusal := ""
 	if permanent(err) {
 		refusal = err.Error()
@@ -74,23 +74,23 @@ func (t *reported) refused(err error) (e jobfate.Event) {
 		return e
 	}
 	if t.refusal = refusal; refusal != "" {
-		e = jobfate.Event{Type: corev1.EventTypeWarning, Reason: "CannotDecide", Message: refusal}
+		e = decide.Event{Type: corev1.EventTypeWarning, Reason: "CannotDecide", Message: refusal}
 	}
 	return e
 }
 
 // badNames returns an event that reports invalid rule names.
-func (t *reported) badNames(err error) (e jobfate.Event) {
+func (t *reported) badNames(err error) (e decide.Event) {
 	if err == nil || t.names == err.Error() {
 		return e
 	}
 	t.names = err.Error()
-	return jobfate.Event{Type: corev1.EventTypeWarning, Reason: "InvalidRuleNames",
+	return decide.Event{Type: corev1.EventTypeWarning, Reason: "InvalidRuleNames",
 		Message: err.Error() + "; the reason names a rule by its index"}
 }
 
 // failedIndexes returns an event with the indexes that newly fail in a decision, and why.
-func (t *reported) failedIndexes(d jobfate.Decision) (e jobfate.Event) {
+func (t *reported) failedIndexes(d decide.Decision) (e decide.Event) {
 	if d.Status == nil || ptr.Deref(d.Status.FailedIndexes, "") == t.failed.String() {
 		return e
 	}
@@ -113,7 +113,7 @@ func (t *reported) failedIndexes(d jobfate.Decision) (e jobfate.Event) {
 	if more > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more", more))
 	}
-	return jobfate.Event{Type: corev1.EventTypeWarning, Reason: "IndexFailed", Message: strings.Join(lines, "; ")}
+	return decide.Event{Type: corev1.EventTypeWarning, Reason: "IndexFailed", Message: strings.Join(lines, "; ")}
 }
 
 func failedIndex(r explain.IndexReason) string {

@@ -8,9 +8,9 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
-	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/controller"
+	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -32,9 +32,9 @@ func ExampleAdd() {
 		return controller.Add(mgr, controller.Options{
 			ManagedBy:  "example.com/jobs",
 			Namespaces: []string{"training", "batch"},
-			Decide: []jobfate.Option{
-				jobfate.FillFreeSlots(),
-				jobfate.Backoff(backoff.Policy{Base: time.Second, Cap: time.Minute}),
+			Decide: []decide.Option{
+				decide.FillFreeSlots(),
+				decide.Backoff(backoff.Policy{Base: time.Second, Cap: time.Minute}),
 			},
 		})
 	}

@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
-	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/machine"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -83,7 +83,7 @@ type objects interface {
 	// mayList returns an error if the objects of a namespace cannot be listed.
 	mayList(ctx context.Context, namespace string) error
 	// putStatus stores the status of a request.
-	putStatus(ctx context.Context, r jobfate.Request) (*batchv1.Job, error)
+	putStatus(ctx context.Context, r machine.Request) (*batchv1.Job, error)
 	// informer returns an informer whose store holds Jobs.
 	informer(namespace string) (cache.SharedIndexInformer, error)
 	// reference returns the object that events refer to.
@@ -110,7 +110,7 @@ func (j jobs) mayList(ctx context.Context, namespace string) error {
 	return err
 }
 
-func (j jobs) putStatus(ctx context.Context, r jobfate.Request) (*batchv1.Job, error) {
+func (j jobs) putStatus(ctx context.Context, r machine.Request) (*batchv1.Job, error) {
 	return j.BatchV1().Jobs(r.Namespace).
 		Patch(ctx, r.Name, types.MergePatchType, r.Patch, metav1.PatchOptions{}, "status")
 }
@@ -193,7 +193,7 @@ var longAgo = &metav1.Time{Time: time.Time{}.Add(time.Second)}
 
 // putStatus patches the status. The patch fails if the object has another version than the request
 // names, and leaves other fields of the status subresource as they are.
-func (k customKind[T]) putStatus(ctx context.Context, r jobfate.Request) (*batchv1.Job, error) {
+func (k customKind[T]) putStatus(ctx context.Context, r machine.Request) (*batchv1.Job, error) {
 	before, after := k.new(), k.new()
 	for o, status := range map[client.Object]*batchv1.JobStatus{before: &anotherStatus, after: r.Status} {
 		o.SetNamespace(r.Namespace)

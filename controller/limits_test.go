@@ -16,8 +16,8 @@ import (
 	"k8s.io/client-go/util/flowcontrol"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
-	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/jobtest/kube"
+	"github.com/jobfate/jobfate/machine"
 )
 
 // counted is a limit that counts the requests that wait for it.
@@ -32,10 +32,10 @@ func (c *counted) Wait(ctx context.Context) error { c.n++; return ctx.Err() }
 func TestAdmit(t *testing.T) {
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
-	for verb := jobfate.GetJob; verb <= jobfate.PatchStatus; verb++ {
+	for verb := machine.GetJob; verb <= machine.PatchStatus; verb++ {
 		limit := &counted{}
 		s := sender{jobs{clients{limit: limit}}}
-		write := verb >= jobfate.CreatePod
+		write := verb >= machine.CreatePod
 		if err := s.admit(t.Context(), verb); err != nil || (limit.n == 1) != write {
 			t.Errorf("verb %d: got %v, and %d requests wait; a write is %t", verb, err, limit.n, write)
 		}
@@ -139,7 +139,7 @@ func TestRetryAfter_asText(t *testing.T) {
 		r.Header = http.Header{"Content-Type": {"text/plain; charset=utf-8"}, "Retry-After": {"32"}}
 		return r, nil
 	}).sender(t)
-	_, err := s.send(t.Context(), jobfate.Request{Verb: jobfate.PatchStatus, Namespace: "default", Name: "job"})
+	_, err := s.send(t.Context(), machine.Request{Verb: machine.PatchStatus, Namespace: "default", Name: "job"})
 	if wait, _ := apierrors.SuggestsClientDelay(err); wait != 32 || !apierrors.IsTooManyRequests(err) || sent != 1 {
 		t.Errorf("got %v and %d s after %d requests, want 429 and 32 s after 1", err, wait, sent)
 	}

@@ -8,7 +8,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -26,7 +26,7 @@ const (
 	trackedTotal = "terminated_pods_tracking_finalizer_total"
 )
 
-// counters lists the counters that a [jobfate.Result] can increment, syncsTotal and trackedTotal.
+// counters lists the counters that a machine.Result can increment, syncsTotal and trackedTotal.
 var counters = []struct {
 	name, help string
 	labels     []string
@@ -79,7 +79,7 @@ func register[C prometheus.Collector](registry prometheus.Registerer, collector 
 }
 
 // add applies the increments of a result.
-func (m *metrics) add(list []jobfate.Metric) {
+func (m *metrics) add(list []decide.Metric) {
 	for _, metric := range list {
 		vec := m.counters[metric.Name]
 		if vec == nil {

@@ -12,17 +12,17 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/tracking"
 )
 
 func TestMetrics(t *testing.T) {
 	m, err := newMetrics(prometheus.NewRegistry(), tracking.Keys{})
 	must(t, err)
-	finished := func(reason string) jobfate.Metric {
-		return jobfate.Metric{Name: "jobs_finished_total", Add: 1, Labels: map[string]string{"completion_mode": "Indexed", "result": "failed", "reason": reason}}
+	finished := func(reason string) decide.Metric {
+		return decide.Metric{Name: "jobs_finished_total", Add: 1, Labels: map[string]string{"completion_mode": "Indexed", "result": "failed", "reason": reason}}
 	}
-	m.add([]jobfate.Metric{finished("PodFailurePolicy"), finished("PodFailurePolicy"), {Name: "of_a_newer_library", Add: 1}})
+	m.add([]decide.Metric{finished("PodFailurePolicy"), finished("PodFailurePolicy"), {Name: "of_a_newer_library", Add: 1}})
 	if got := testutil.ToFloat64(m.counters["jobs_finished_total"].WithLabelValues("Indexed", "failed", "PodFailurePolicy")); got != 2 {
 		t.Errorf("jobs_finished_total: got %v, want 2", got)
 	}
@@ -69,7 +69,7 @@ func TestMetricsOfDecisions(t *testing.T) {
 		"failed":     {newPod(job, "pod", "5", failedWith3, index0)},
 		"succeeded":  {newPod(job, "pod", "5", succeeded, index0)},
 	} {
-		d, err := jobfate.Decide(jobfate.Snapshot{Job: job, Pods: pods, Now: noon}, jobfate.ManagedBy(managedBy))
+		d, err := decide.Job(decide.Snapshot{Job: job, Pods: pods, Now: noon}, decide.ManagedBy(managedBy))
 		must(t, err)
 		metrics := slices.Concat(d.Metrics, d.Settle("pod-uid").Metrics)
 		if len(metrics) == 0 {
@@ -85,7 +85,7 @@ func TestMetricsOfDecisions(t *testing.T) {
 }
 
 // metricsAreRegistered adds metrics to new counters, reads them and marks their names.
-func metricsAreRegistered(t *testing.T, metrics []jobfate.Metric, seen map[string]bool) {
+func metricsAreRegistered(t *testing.T, metrics []decide.Metric, seen map[string]bool) {
 	t.Helper()
 	m, err := newMetrics(prometheus.NewRegistry(), tracking.Keys{})
 	must(t, err)

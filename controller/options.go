@@ -20,7 +20,7 @@ import (
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/validation"
 )
 
@@ -51,12 +51,12 @@ type Options struct {
 	// BatchPeriod is the time that the controller waits after a change of a pod before it
 	// syncs the Job, so that changes of many pods cost one status write. The default is 1 s.
 	BatchPeriod time.Duration
-	// Decide lists options of the decisions, such as [jobfate.Backoff], [jobfate.MaxChanges]
-	// and [jobfate.FillFreeSlots].
-	Decide []jobfate.Option
+	// Decide lists options of the decisions, such as [decide.Backoff], [decide.MaxChanges]
+	// and [decide.FillFreeSlots].
+	Decide []decide.Option
 	// DecideFor returns further decision options for one Job, for example delays from an
 	// annotation. It is called in each sync.
-	DecideFor func(*batchv1.Job) []jobfate.Option
+	DecideFor func(*batchv1.Job) []decide.Option
 	// Transform removes further fields from a pod that need not be cached. It must keep the
 	// metadata, and everything that the Job's pod failure policy matches. The managed fields are
 	// never cached, nor most of the spec of a pod that has started, nor pods of other owners.
@@ -165,9 +165,9 @@ func (o *Options) tryDecide() field.ErrorList {
 		Selector: &metav1.LabelSelector{MatchLabels: labels},
 		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}},
 	}}
-	options := append(o.Decide[:len(o.Decide):len(o.Decide)], jobfate.ManagedBy(""))
-	var input *jobfate.InputError
-	_, err := jobfate.Decide(jobfate.Snapshot{Job: trial, Now: time.Unix(1, 0)}, options...)
+	options := append(o.Decide[:len(o.Decide):len(o.Decide)], decide.ManagedBy(""))
+	var input *decide.InputError
+	_, err := decide.Job(decide.Snapshot{Job: trial, Now: time.Unix(1, 0)}, options...)
 	if errors.As(err, &input) {
 		return input.Fields
 	}

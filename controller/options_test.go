@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/decide"
 )
 
 // Each valid name in spec.managedBy has its own lease, and each lease name is valid.
@@ -63,8 +63,8 @@ func TestOptionsAreChecked(t *testing.T) {
 		"manager.retryPeriod: Invalid value":             {Manager: ctrl.Options{RetryPeriod: new(time.Duration)}},
 		"manager.renewDeadline: Invalid value":           {Manager: ctrl.Options{RenewDeadline: new(2400 * time.Millisecond)}},
 		"manager.leaseDuration: Invalid value":           {Manager: ctrl.Options{LeaseDuration: new(10 * time.Second)}},
-		"MaxChanges: Invalid value":                      {Decide: []jobfate.Option{jobfate.MaxChanges(-1)}},
-		"Backoff.base: Invalid value":                    {ReplaceBuiltIn: true, Decide: []jobfate.Option{jobfate.Backoff(backoff.Policy{Base: -1})}},
+		"MaxChanges: Invalid value":                      {Decide: []decide.Option{decide.MaxChanges(-1)}},
+		"Backoff.base: Invalid value":                    {ReplaceBuiltIn: true, Decide: []decide.Option{decide.Backoff(backoff.Policy{Base: -1})}},
 	} {
 		_, err := o.complete()
 		wantError(t, err, want)

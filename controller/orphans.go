@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/machine"
 )
 
 // orphanKey identifies the pods that a deleted Job has left behind. Without a name and a UID, it
@@ -36,15 +36,15 @@ func (c orphans) Reconcile(ctx context.Context, r orphanKey) (reconcile.Result, 
 }
 
 // find returns the Machines that free the orphans.
-func (c orphans) find(r orphanKey) []*jobfate.Machine {
+func (c orphans) find(r orphanKey) []*machine.Machine {
 	store := c.stores.of(r.Namespace)
 	if r.job == "" {
-		return jobfate.OrphansIn(store.pods.under(groupKey{namespace: r.Namespace}), store.jobsIn(r.Namespace),
+		return machine.OrphansIn(store.pods.under(groupKey{namespace: r.Namespace}), store.jobsIn(r.Namespace),
 			c.decide...)
 	}
 	var jobs []*batchv1.Job
 	if job := store.job(r.NamespacedName); job != nil {
 		jobs = append(jobs, job)
 	}
-	return jobfate.OrphansIn(store.pods.under(groupKey{r.Namespace, r.job}), jobs, c.decide...)
+	return machine.OrphansIn(store.pods.under(groupKey{r.Namespace, r.job}), jobs, c.decide...)
 }

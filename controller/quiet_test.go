@@ -8,12 +8,12 @@ import (
 	"github.com/go-logr/logr/funcr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/decide"
 )
 
 // Conflicts and objects that are gone are logged at level 1, and not as errors.
 func TestQuiet(t *testing.T) {
-	conflict, input := apierrors.NewConflict(pods, "job", nil), jobfate.ErrNotManaged
+	conflict, input := apierrors.NewConflict(pods, "job", nil), decide.ErrNotManaged
 	again := `"level"=1 "msg"="Retrying" "name"="job" "because"=` + strconv.Quote(conflict.Error())
 	rest := []string{
 		`"level"=0 "msg"="Cannot decide" "name"="job" "because"="` + input.Error() + `"`,

@@ -14,9 +14,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/jobstatus"
+	"github.com/jobfate/jobfate/machine"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -25,7 +26,7 @@ type controller struct {
 	Options
 	sender
 	me     tracking.Controller
-	decide []jobfate.Option
+	decide []decide.Option
 	*watcher
 	recorder record.EventRecorder
 	metrics  *metrics
@@ -37,7 +38,7 @@ type controller struct {
 // memory is the state of a Job that is kept between syncs. It needs no lock, because the queue
 // gives a Job to one worker at a time.
 type memory struct {
-	machine  *jobfate.Machine
+	machine  *machine.Machine
 	read     position // the last change that the machine has read
 	reported reported
 }
@@ -51,7 +52,9 @@ func (c *controller) Reconcile(ctx context.Context, r reconcile.Request) (reconc
 	kept, found := c.memories.Load(r)
 	switch {
 	case managed && !found:
-		kept = &memory{machine: jobfate.NewMachine(c.decide...)}
+		m := machine.New(c.decide...)
+		m.Names = podName
+		kept = &memory{machine: m}
 		c.memories.Store(r, kept)
 	case !found:
 		return reconcile.Result{}, nil
@@ -60,7 +63,7 @@ func (c *controller) Reconcile(ctx context.Context, r reconcile.Request) (reconc
 		return reconcile.Result{}, nil
 	}
 	m := kept.(*memory)
-	var options []jobfate.Option
+	var options []decide.Option
 	if job != nil {
 		m.reported.resetFor(job)
 		options = c.optionsOf(job, m)
@@ -108,18 +111,18 @@ func (c *controller) logOf(r *reconcile.Request) logr.Logger {
 }
 
 // logSync logs what a sync has decided, and why.
-func logSync(log logr.Logger, machine *jobfate.Machine, result jobfate.Result, took time.Duration) {
+func logSync(log logr.Logger, m *machine.Machine, result machine.Result, took time.Duration) {
 	if !log.Enabled() {
 		return
 	}
 	d := &result.Decision
 	log.Info("Synced", "action", d.Action, "why", explain.Of(*d).Job().Code, "claims", len(d.Claim),
 		"deletes", len(d.Delete), "creates", len(d.Create), "finalizers", len(d.Strip), "status", d.Status != nil,
-		"pending", machine, "again", result.Requeue, "took", took)
+		"pending", m, "again", result.Requeue, "took", took)
 }
 
 // observe reads the pods of a Job, or only the changed ones if the Machine knows the others.
-func (m *memory) observe(pods *podCache, view *jobfate.View) {
+func (m *memory) observe(pods *podCache, view *machine.View) {
 	r := pods.read(view.Job, m.read)
 	view.PodsVersion, view.Pods, view.Fed = r.version, r.all, r.fed
 	for name, pod := range r.changed {
@@ -130,7 +133,7 @@ func (m *memory) observe(pods *podCache, view *jobfate.View) {
 
 // begin begins a sync. The result of the sync contains the error too. Without a Job, or after an
 // error, the Machine has not read the pods, so the next sync reads them all.
-func (m *memory) begin(view jobfate.View, options []jobfate.Option) error {
+func (m *memory) begin(view machine.View, options []decide.Option) error {
 	err := m.machine.Begin(view, options...)
 	if view.Job == nil || err != nil {
 		m.read = position{}
@@ -140,11 +143,11 @@ func (m *memory) begin(view jobfate.View, options []jobfate.Option) error {
 
 // optionsOf returns the options of one sync: the names of the Job's rules, if any, and the
 // caller's options.
-func (c *controller) optionsOf(job *batchv1.Job, m *memory) (options []jobfate.Option) {
+func (c *controller) optionsOf(job *batchv1.Job, m *memory) (options []decide.Option) {
 	names, named, err := ruleNames(job)
 	c.record(job, m.reported.badNames(err))
 	if named {
-		options = append(options, jobfate.RuleNames(names...))
+		options = append(options, decide.RuleNames(names...))
 	}
 	if c.DecideFor != nil {
 		options = append(options, c.DecideFor(job)...)
@@ -153,7 +156,7 @@ func (c *controller) optionsOf(job *batchv1.Job, m *memory) (options []jobfate.O
 }
 
 // report sends the events and records the metrics of a sync.
-func (c *controller) report(job *batchv1.Job, m *memory, result jobfate.Result) {
+func (c *controller) report(job *batchv1.Job, m *memory, result machine.Result) {
 	routine := 0
 	for _, e := range result.Events {
 		if e.Reason == "SuccessfulCreate" || e.Reason == "SuccessfulDelete" {
@@ -170,7 +173,7 @@ func (c *controller) report(job *batchv1.Job, m *memory, result jobfate.Result) 
 }
 
 // record sends an event unless it is empty.
-func (c *controller) record(job *batchv1.Job, e jobfate.Event) {
+func (c *controller) record(job *batchv1.Job, e decide.Event) {
 	if e.Reason != "" {
 		c.recorder.Event(c.reference(job), string(e.Type), e.Reason, e.Message)
 	}
@@ -178,7 +181,7 @@ func (c *controller) record(job *batchv1.Job, e jobfate.Event) {
 
 // next returns when to sync the Job again. It returns every error, so that controller-runtime
 // counts it. After its first sync a Job has the default priority.
-func (c *controller) next(r reconcile.Request, result jobfate.Result) (reconcile.Result, error) {
+func (c *controller) next(r reconcile.Request, result machine.Result) (reconcile.Result, error) {
 	next := reconcile.Result{Priority: new(0)}
 	switch err := result.Err; {
 	case err == nil:
@@ -200,8 +203,8 @@ func (c *controller) next(r reconcile.Request, result jobfate.Result) (reconcile
 
 // permanent reports whether a retry cannot help.
 func permanent(err error) bool {
-	var input *jobfate.InputError
-	return errors.As(err, &input) || errors.Is(err, jobfate.ErrNotManaged)
+	var input *decide.InputError
+	return errors.As(err, &input) || errors.Is(err, decide.ErrNotManaged)
 }
 
 // expected reports whether another client caused the error, and all errors that are joined in it, by changing or

@@ -18,12 +18,13 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/jobstatus"
+	"github.com/jobfate/jobfate/machine"
 )
 
 var theJob = reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "default", Name: "job"}}
@@ -103,8 +104,8 @@ func TestVersionComesFirst(t *testing.T) {
 // Without a Job, or after an error, the next sync reads all pods.
 func TestMemory_readsAllPodsAfterAnError(t *testing.T) {
 	invalid := newJob(func(job *batchv1.Job) { job.Spec.CompletionMode = new(batchv1.CompletionMode("None")) })
-	for _, view := range []jobfate.View{{Now: noon}, {Now: noon, Job: invalid, Barrier: "1", JobsVersion: "1", PodsVersion: "1"}} {
-		m := &memory{machine: jobfate.NewMachine(jobfate.ManagedBy(managedBy)), read: position{"uid", 5}}
+	for _, view := range []machine.View{{Now: noon}, {Now: noon, Job: invalid, Barrier: "1", JobsVersion: "1", PodsVersion: "1"}} {
+		m := &memory{machine: machine.New(decide.ManagedBy(managedBy)), read: position{"uid", 5}}
 		err := m.begin(view, nil)
 		if (err != nil) != (view.Job != nil) {
 			t.Errorf("got %v", err)
@@ -223,12 +224,12 @@ func TestRuleNamesChange(t *testing.T) {
 		}}}
 	})
 	running := newPod(job, "pod", "5")
-	for want, field := range map[string][]jobfate.Option{
+	for want, field := range map[string][]decide.Option{
 		"PodFailurePolicy_DatabaseDown": nil,
-		"PodFailurePolicy_Field":        {jobfate.FailurePolicy(failurepolicy.FromAPI(job.Spec.PodFailurePolicy, "Field"))},
+		"PodFailurePolicy_Field":        {decide.FailurePolicy(failurepolicy.FromAPI(job.Spec.PodFailurePolicy, "Field"))},
 	} {
 		b := newSynced(t, job, running)
-		b.DecideFor = func(*batchv1.Job) []jobfate.Option { return field }
+		b.DecideFor = func(*batchv1.Job) []decide.Option { return field }
 		b.reconcile(t)
 		job := b.stored(t)
 		job.Annotations = map[string]string{namesAnnotation: `{"0": "DatabaseDown"}`}
@@ -346,13 +347,13 @@ func TestFailedIndexes(t *testing.T) {
 		job.Spec.CompletionMode, job.Spec.BackoffLimitPerIndex = new(batchv1.IndexedCompletion), new(int32)
 		job.Status.FailedIndexes = new("0")
 	})
-	s := jobfate.Snapshot{Job: job, Now: noon}
+	s := decide.Snapshot{Job: job, Now: noon}
 	for _, index := range []string{"1", "2", "3", "4"} {
 		s.Pods = append(s.Pods, newPod(job, "pod-"+index, "5", failedWith3, func(pod *corev1.Pod) {
 			pod.Annotations = map[string]string{batchv1.JobCompletionIndexAnnotation: index}
 		}))
 	}
-	d, err := jobfate.Decide(s, jobfate.ManagedBy(managedBy))
+	d, err := decide.Job(s, decide.ManagedBy(managedBy))
 	must(t, err)
 	var events reported
 	events.resetFor(job)
@@ -368,7 +369,7 @@ func TestFailedIndexes(t *testing.T) {
 	if e := events.failedIndexes(d); e.Reason != "" {
 		t.Errorf("reported again: %+v", e)
 	}
-	if e := events.failedIndexes(jobfate.Decision{}); e.Reason != "" {
+	if e := events.failedIndexes(decide.Decision{}); e.Reason != "" {
 		t.Errorf("without a status: got %+v, want nothing", e)
 	}
 }
@@ -380,10 +381,10 @@ func TestDecideFor(t *testing.T) {
 		pod.Status.ContainerStatuses[0].State.Terminated.FinishedAt = metav1.NewTime(noon)
 	})
 	b := newFixture(t, job, pod)
-	b.DecideFor = func(job *batchv1.Job) []jobfate.Option {
+	b.DecideFor = func(job *batchv1.Job) []decide.Option {
 		base, err := time.ParseDuration(job.Annotations["delay"])
 		must(t, err)
-		return []jobfate.Option{jobfate.Backoff(backoff.Policy{Base: base, Cap: time.Hour})}
+		return []decide.Option{decide.Backoff(backoff.Policy{Base: base, Cap: time.Hour})}
 	}
 	job.Status.Failed = 1
 	for _, delay := range []time.Duration{20 * time.Second, 40 * time.Second} {

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/machine"
 )
 
 const (
@@ -40,16 +40,16 @@ func inFlight(qps float32) int {
 // sender sends the requests of Machines.
 type sender struct{ objects }
 
-// machine is the part of a jobfate.Machine that drive uses.
-type machine interface {
-	Next() []jobfate.Request
-	Answer(jobfate.Request, runtime.Object, error) error
+// requester is the part of a machine.Machine that drive uses.
+type requester interface {
+	Next() []machine.Request
+	Answer(machine.Request, runtime.Object, error) error
 }
 
 // drive sends the requests of a Machine, up to inFlight of them concurrently, and reports
 // whether the sync is complete. When the context ends, requests in flight are finished, and
 // no others are sent.
-func (s sender) drive(ctx context.Context, m machine, inFlight int) bool {
+func (s sender) drive(ctx context.Context, m requester, inFlight int) bool {
 	for batch := m.Next(); len(batch) > 0; batch = m.Next() {
 		objects, errs := make([]runtime.Object, len(batch)), make([]error, len(batch))
 		var group errgroup.Group
@@ -74,38 +74,38 @@ func (s sender) drive(ctx context.Context, m machine, inFlight int) bool {
 }
 
 // admit waits until the limit admits a request. It returns an error if the controller stops before.
-func (s sender) admit(ctx context.Context, verb jobfate.Verb) error {
+func (s sender) admit(ctx context.Context, verb machine.Verb) error {
 	switch verb {
-	case jobfate.GetJob, jobfate.ListPods, jobfate.GetPod:
+	case machine.GetJob, machine.ListPods, machine.GetPod:
 		return ctx.Err()
 	}
 	return cmp.Or(s.api().limit.Wait(ctx), ctx.Err())
 }
 
 // send sends one request, and returns the object and the error of the client.
-func (s sender) send(ctx context.Context, r jobfate.Request) (runtime.Object, error) {
+func (s sender) send(ctx context.Context, r machine.Request) (runtime.Object, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
 	defer cancel()
 	pods := s.api().CoreV1().Pods(r.Namespace)
 	switch r.Verb {
-	case jobfate.GetJob:
+	case machine.GetJob:
 		return s.get(ctx, r.Namespace, r.Name)
-	case jobfate.ListPods:
+	case machine.ListPods:
 		list, err := pods.List(ctx, metav1.ListOptions{})
 		if err == nil {
 			me := s.controller(Options{})
 			list.Items = slices.DeleteFunc(list.Items, func(pod corev1.Pod) bool { return ofOthers(me, &pod) })
 		}
 		return list, err
-	case jobfate.GetPod:
+	case machine.GetPod:
 		return pods.Get(ctx, r.Name, metav1.GetOptions{})
-	case jobfate.CreatePod:
+	case machine.CreatePod:
 		return pods.Create(ctx, r.Pod, metav1.CreateOptions{})
-	case jobfate.PatchPod:
+	case machine.PatchPod:
 		return pods.Patch(ctx, r.Name, types.StrategicMergePatchType, r.Patch, metav1.PatchOptions{})
-	case jobfate.DeletePod:
+	case machine.DeletePod:
 		return nil, pods.Delete(ctx, r.Name, r.Options)
-	case jobfate.PatchStatus:
+	case machine.PatchStatus:
 		return s.putStatus(ctx, r)
 	}
 	return nil, fmt.Errorf("unknown request: %s", r.Verb)

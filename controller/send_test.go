@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 	ktesting "k8s.io/client-go/testing"
 
-	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/machine"
 )
 
 // many sets the parallelism and the completions of a Job.
@@ -31,21 +31,21 @@ func TestSend(t *testing.T) {
 	job := newJob()
 	pod := newPod(job, "pod", "5")
 	for _, tc := range []struct {
-		r    jobfate.Request
+		r    machine.Request
 		want string
 	}{
-		{jobfate.Request{Verb: jobfate.GetJob, Name: "job"}, "get jobs"},
-		{jobfate.Request{Verb: jobfate.ListPods}, "list pods"},
-		{jobfate.Request{Verb: jobfate.GetPod, Name: "pod"}, "get pods"},
-		{jobfate.Request{Verb: jobfate.CreatePod, Pod: newPod(job, "new", "")}, "create pods"},
-		{jobfate.Request{Verb: jobfate.PatchPod, Name: "pod", Patch: []byte(`{}`)}, "patch pods"},
-		{jobfate.Request{Verb: jobfate.DeletePod, Name: "pod"}, "delete pods"},
-		{jobfate.Request{Verb: jobfate.PatchStatus, Name: "job", Patch: []byte(`{"status":{"active":1}}`)}, "patch jobs/status"},
+		{machine.Request{Verb: machine.GetJob, Name: "job"}, "get jobs"},
+		{machine.Request{Verb: machine.ListPods}, "list pods"},
+		{machine.Request{Verb: machine.GetPod, Name: "pod"}, "get pods"},
+		{machine.Request{Verb: machine.CreatePod, Pod: newPod(job, "new", "")}, "create pods"},
+		{machine.Request{Verb: machine.PatchPod, Name: "pod", Patch: []byte(`{}`)}, "patch pods"},
+		{machine.Request{Verb: machine.DeletePod, Name: "pod"}, "delete pods"},
+		{machine.Request{Verb: machine.PatchStatus, Name: "job", Patch: []byte(`{"status":{"active":1}}`)}, "patch jobs/status"},
 	} {
 		b := newFixture(t, job, pod)
 		tc.r.Namespace = "default"
 		object, err := b.send(t.Context(), tc.r)
-		if err != nil || (object == nil) != (tc.r.Verb == jobfate.DeletePod) {
+		if err != nil || (object == nil) != (tc.r.Verb == machine.DeletePod) {
 			t.Errorf("%s: got %v, %v", tc.r.Verb, object, err)
 		}
 		a := b.server.Actions()[0]
@@ -53,35 +53,35 @@ func TestSend(t *testing.T) {
 			t.Errorf("%s: sent %q to namespace %q, want %q", tc.r.Verb, got, a.GetNamespace(), tc.want)
 		}
 		tc.r.Name = "another"
-		if _, err := b.send(t.Context(), tc.r); tc.r.Pod == nil && tc.r.Verb != jobfate.ListPods && !apierrors.IsNotFound(err) {
+		if _, err := b.send(t.Context(), tc.r); tc.r.Pod == nil && tc.r.Verb != machine.ListPods && !apierrors.IsNotFound(err) {
 			t.Errorf("%s of a missing object: got %v, want not found", tc.r.Verb, err)
 		}
 	}
-	if _, err := newFixture(t).send(t.Context(), jobfate.Request{Verb: 99}); err == nil {
+	if _, err := newFixture(t).send(t.Context(), machine.Request{Verb: 99}); err == nil {
 		t.Error("an unknown verb: want an error")
 	}
 }
 
 // script is a machine with given batches of requests.
 type script struct {
-	batches [][]jobfate.Request
+	batches [][]machine.Request
 	errs    []error
 }
 
-func (s *script) Next() (batch []jobfate.Request) {
+func (s *script) Next() (batch []machine.Request) {
 	if len(s.batches) > 0 {
 		batch, s.batches = s.batches[0], s.batches[1:]
 	}
 	return batch
 }
 
-func (s *script) Answer(_ jobfate.Request, _ runtime.Object, err error) error {
+func (s *script) Answer(_ machine.Request, _ runtime.Object, err error) error {
 	s.errs = append(s.errs, err)
 	return nil
 }
 
-func reads(n int) []jobfate.Request {
-	return slices.Repeat([]jobfate.Request{{Verb: jobfate.GetPod, Name: "pod"}}, n)
+func reads(n int) []machine.Request {
+	return slices.Repeat([]machine.Request{{Verb: machine.GetPod, Name: "pod"}}, n)
 }
 
 // transport answers HTTP requests in place of an API server.
@@ -114,7 +114,7 @@ func TestDrive_concurrentRequests(t *testing.T) {
 			now.Add(-1)
 			return nil, errCut
 		}).sender(t)
-		m := &script{batches: [][]jobfate.Request{reads(10), reads(1)}}
+		m := &script{batches: [][]machine.Request{reads(10), reads(1)}}
 		began := time.Now()
 		if !s.drive(t.Context(), m, 4) || all.Load() != 11 || most.Load() != 4 || time.Since(began) != 4*time.Second {
 			t.Errorf("sent %d in %v, %d at the same time, want 11, 4s, 4", all.Load(), time.Since(began), most.Load())
@@ -146,7 +146,7 @@ func TestDrive_stops(t *testing.T) {
 		}
 		return nil, errCut
 	}).sender(t)
-	if m := (&script{batches: [][]jobfate.Request{reads(3)}}); s.drive(ctx, m, 1) || sent != 1 || len(m.errs) != 0 {
+	if m := (&script{batches: [][]machine.Request{reads(3)}}); s.drive(ctx, m, 1) || sent != 1 || len(m.errs) != 0 {
 		t.Errorf("sent %d, answered %d, or the sync is complete; want 1, 0, and an incomplete sync", sent, len(m.errs))
 	}
 	job := newJob()

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/machine"
 )
 
 // stores holds the stores of the watched namespaces. An empty name stands for all namespaces.
@@ -30,8 +30,8 @@ type store struct {
 
 // view returns the cached Job and the versions of the caches, without the pods. It reads the version
 // of the Jobs first, so the version is never newer than the Job.
-func (s *store) view(name types.NamespacedName) jobfate.View {
-	v := jobfate.View{Barrier: s.barrier, JobsVersion: s.jobs.LastStoreSyncResourceVersion()}
+func (s *store) view(name types.NamespacedName) machine.View {
+	v := machine.View{Barrier: s.barrier, JobsVersion: s.jobs.LastStoreSyncResourceVersion()}
 	v.Job = s.job(name)
 	return v
 }

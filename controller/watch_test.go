@@ -21,8 +21,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
-	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/jobtest/kube"
+	"github.com/jobfate/jobfate/machine"
 )
 
 // checked is a manager that passes its readiness check to the test.
@@ -175,7 +175,7 @@ func TestOwnerReferenceOfAnotherKind(t *testing.T) {
 	if r := b.store.pods.read(job, position{}); len(r.all) != 0 {
 		t.Errorf("the Job has %d pods, want none", len(r.all))
 	}
-	listed, err := b.send(t.Context(), jobfate.Request{Verb: jobfate.ListPods, Namespace: "default"})
+	listed, err := b.send(t.Context(), machine.Request{Verb: machine.ListPods, Namespace: "default"})
 	if list, ok := listed.(*corev1.PodList); err != nil || !ok || len(list.Items) != 0 {
 		t.Errorf("the list is %v, %v, want no pods", listed, err)
 	}

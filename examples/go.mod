@@ -3,13 +3,11 @@ module github.com/jobfate/jobfate/examples
 go 1.26.0
 
 require (
-	github.com/go-logr/logr v1.4.3
+	github.com/go-logr/logr v1.4.4
 	github.com/jobfate/jobfate v0.0.0
-	github.com/jobfate/jobfate/cluster v0.0.0
 	github.com/jobfate/jobfate/controller v0.0.0
 	github.com/jobfate/jobfate/jobtest v0.0.0
 	github.com/jobfate/jobfate/jobtest/kube v0.0.0
-	github.com/jobfate/jobfate/jobtest/live v0.0.0
 	k8s.io/api v0.36.3
 	k8s.io/apiextensions-apiserver v0.36.0
 	k8s.io/apimachinery v0.36.3
@@ -48,7 +46,7 @@ require (
 	go.yaml.in/yaml/v2 v2.4.3 // indirect
 	go.yaml.in/yaml/v3 v3.0.4 // indirect
 	golang.org/x/net v0.60.0 // indirect
-	golang.org/x/oauth2 v0.34.0 // indirect
+	golang.org/x/oauth2 v0.36.0 // indirect
 	golang.org/x/sync v0.23.0 // indirect
 	golang.org/x/sys v0.48.0 // indirect
 	golang.org/x/term v0.46.0 // indirect
@@ -69,9 +67,7 @@ require (
 
 replace (
 	github.com/jobfate/jobfate => ../
-	github.com/jobfate/jobfate/cluster => ../cluster
 	github.com/jobfate/jobfate/controller => ../controller
 	github.com/jobfate/jobfate/jobtest => ../jobtest
 	github.com/jobfate/jobfate/jobtest/kube => ../jobtest/kube
-	github.com/jobfate/jobfate/jobtest/live => ../jobtest/live
 )

@@ -11,7 +11,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/decide"
 )
 
 // Cause says why a Job makes no progress, or that it does.
@@ -213,7 +213,7 @@ func (f *facts) filled(advice string, c found) string {
 }
 
 // Unmanaged explains a Job that another controller manages, for which
-// [jobfate.Decide] returns [jobfate.ErrNotManaged]. A nil Job has no cause. Of the evidence, only Kueue's
+// [decide.Job] returns [decide.ErrNotManaged]. A nil Job has no cause. Of the evidence, only Kueue's
 // Workload matters.
 func Unmanaged(job *batchv1.Job, evidence ...Evidence) Cause {
 	if job == nil {
@@ -232,7 +232,7 @@ func Unmanaged(job *batchv1.Job, evidence ...Evidence) Cause {
 			"suspended here, and runs it in a worker cluster once it is admitted"},
 			Attention: AttentionHeld, Advice: multiKueueAdvice}
 	case manager == multiKueue:
-		f := &facts{Facts: &jobfate.Facts{Job: job}, world: newWorld(evidence)}
+		f := &facts{Facts: &decide.Facts{Job: job}, world: newWorld(evidence)}
 		w, active := f.workload(), job.Status.Active
 		cluster := w.text("status", "clusterName")
 		return Cause{Reason: Reason{Code: CauseMultiKueue, Text: joined("; ", "MultiKueue runs the Job in "+

@@ -2,14 +2,14 @@
 // in their state, what the Job waits for, whether it can still succeed, and what is
 // unexpected in the snapshot.
 //
-// [Of] explains a [jobfate.Decision], with Events, Nodes, the owners of the Job and what its pods need
+// [Of] explains a [decide.Decision], with Events, Nodes, the owners of the Job and what its pods need
 // as further evidence.
 // [Unmanaged] explains a Job that another controller manages. Each answer is computed when
 // it is requested, so a decision that is not explained has no extra cost.
 //
 // To explain a Job of another controller, decide without a backoff record, in the name of that
-// controller, with [jobfate.ManagedBy]. If it runs custom resources as Jobs,
-// [jobfate.OwnerKind] must have their kind and [jobfate.Keys] the names that it uses on pods.
+// controller, with [decide.ManagedBy]. If it runs custom resources as Jobs,
+// [decide.OwnerKind] must have their kind and [decide.Keys] the names that it uses on pods.
 // Without these options all pods seem to have other owners, and the Job seems to need new ones.
 //
 // [Explanation.Job] gives the reason within the decision. [Explanation.Cause] also examines the

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/explain"
 )
 
@@ -47,7 +47,7 @@ func stuckJob() (*batchv1.Job, []*corev1.Pod) {
 // Cause looks at the pods as well as at the decision, and says what to do.
 func ExampleExplanation_Cause() {
 	job, pods := stuckJob()
-	d, err := jobfate.Decide(jobfate.Snapshot{Job: job, Pods: pods, Now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)})
+	d, err := decide.Job(decide.Snapshot{Job: job, Pods: pods, Now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -69,7 +69,7 @@ func ExampleExplanation_Cause() {
 	// indexes 1,2: pods cannot pull an image
 }
 
-// jobfate.Decide returns ErrNotManaged for this Job. Unmanaged says who runs it.
+// decide.Job returns ErrNotManaged for this Job. Unmanaged says who runs it.
 func ExampleUnmanaged() {
 	job, _ := stuckJob()
 	manager := "kueue.x-k8s.io/multikueue"

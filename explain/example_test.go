@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
-	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/explain"
 )
 
@@ -20,7 +20,7 @@ func ExampleOf() {
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "train", UID: "job-uid"}}
 	job.Spec.Suspend = &suspend
 
-	d, _ := jobfate.Decide(jobfate.Snapshot{Job: job, Now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)})
+	d, _ := decide.Job(decide.Snapshot{Job: job, Now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)})
 	why := explain.Of(d)
 	fmt.Println(why.Job().Code)
 	fmt.Println(why.Prospect().Text)
@@ -67,7 +67,7 @@ items:
 func ExampleOf_otherController() {
 	var list struct{ Items []runtime.RawExtension }
 	err := yaml.Unmarshal([]byte(stuck), &list)
-	s := jobfate.Snapshot{Job: &batchv1.Job{}, Now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}
+	s := decide.Snapshot{Job: &batchv1.Job{}, Now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}
 	var evidence explain.Evidence
 	for _, item := range list.Items {
 		var kind metav1.TypeMeta
@@ -87,12 +87,12 @@ func ExampleOf_otherController() {
 		fmt.Println(err)
 		return
 	}
-	var options []jobfate.Option
+	var options []decide.Option
 	if name := s.Job.Spec.ManagedBy; name != nil {
-		options = append(options, jobfate.ManagedBy(*name))
+		options = append(options, decide.ManagedBy(*name))
 		fmt.Println(explain.Unmanaged(s.Job).Text)
 	}
-	d, err := jobfate.Decide(s, options...)
+	d, err := decide.Job(s, options...)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -11,7 +11,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 
-	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
@@ -23,7 +23,7 @@ type Explanation struct {
 
 // Of returns the explanation of a decision, with the given evidence. The explanation of
 // the zero Decision is empty.
-func Of(d jobfate.Decision, evidence ...Evidence) Explanation {
+func Of(d decide.Decision, evidence ...Evidence) Explanation {
 	return Explanation{newFacts(d, evidence)}
 }
 
@@ -132,7 +132,7 @@ func (f *facts) decided() Reason {
 		r.Code, r.Text = JobRunning, f.textRunning()
 	}
 	r.Until = f.retry()
-	if f.decision.Deferred == (jobfate.Deferred{}) {
+	if f.decision.Deferred == (decide.Deferred{}) {
 		return r
 	}
 	r.Text += also("", f.decision.Deferred.Create, "more pod", " to create") +
@@ -142,12 +142,12 @@ func (f *facts) decided() Reason {
 }
 
 var deletionReasons = map[string]string{
-	jobfate.CauseJobEnds:   "the Job ends",
-	jobfate.CauseSuspended: "the Job is suspended",
-	jobfate.CauseTooMany:   "the Job needs fewer",
-	jobfate.CauseDuplicate: "another pod of the index is active",
-	jobfate.CauseBeyond:    "the index is not below completions",
-	jobfate.CauseNoIndex:   "the index is missing",
+	decide.CauseJobEnds:   "the Job ends",
+	decide.CauseSuspended: "the Job is suspended",
+	decide.CauseTooMany:   "the Job needs fewer",
+	decide.CauseDuplicate: "another pod of the index is active",
+	decide.CauseBeyond:    "the index is not below completions",
+	decide.CauseNoIndex:   "the index is missing",
 }
 
 // deletedFirst reports whether the Job was deleted before it was decided that it fails: its pods were
@@ -159,7 +159,7 @@ func (f *facts) deletedFirst() bool {
 }
 
 // whyDeleted completes the sentence "pods are deleted, because …".
-func whyDeleted(deletions []jobfate.Deletion) string {
+func whyDeleted(deletions []decide.Deletion) string {
 	var reasons []string
 	for _, d := range deletions {
 		if r := deletionReasons[d.Cause]; !slices.Contains(reasons, r) {

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/duration"
 
-	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -33,9 +33,9 @@ const (
 
 // facts holds the decision and the evidence, prepared for the answers of an Explanation.
 type facts struct {
-	*jobfate.Facts
+	*decide.Facts
 	world
-	decision jobfate.Decision
+	decision decide.Decision
 	pods     []*record            // of the Job, by index and UID
 	others   []*corev1.Pod        // the pods of other owners
 	reason   Reason               // for the state of the Job
@@ -48,7 +48,7 @@ type facts struct {
 type record = tracking.PodRecord
 
 // newFacts returns the facts of a decision; nil for the zero Decision.
-func newFacts(d jobfate.Decision, evidence []Evidence) *facts {
+func newFacts(d decide.Decision, evidence []Evidence) *facts {
 	from := d.Facts()
 	if from == nil {
 		return nil

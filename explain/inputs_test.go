@@ -12,7 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/yaml"
 
-	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/explain"
 )
 
@@ -195,11 +195,11 @@ func (in input) documents() (all []string) {
 
 // explain explains the objects; it reports whether a decision can be made.
 func (g given) explain() (explain.Explanation, error) {
-	var options []jobfate.Option
+	var options []decide.Option
 	if manager := g.Job.Spec.ManagedBy; manager != nil {
-		options = append(options, jobfate.ManagedBy(*manager))
+		options = append(options, decide.ManagedBy(*manager))
 	}
-	d, err := jobfate.Decide(g.Snapshot, options...)
+	d, err := decide.Job(g.Snapshot, options...)
 	return explain.Of(d, g.Evidence), err
 }
 

@@ -11,7 +11,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/explain"
 )
 
@@ -43,7 +43,7 @@ func TestNewerFields(t *testing.T) {
 func TestNotesOfANewerField(t *testing.T) {
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "train", UID: "job-uid"}}
 	must(t, json.Unmarshal([]byte(`{"scheduling": {"schedulingPolicy": {"basic": {}}}}`), &job.Spec))
-	d, err := jobfate.Decide(jobfate.Snapshot{Job: job, Now: time.Date(2026, time.May, 1, 12, 0, 0, 0, time.UTC)})
+	d, err := decide.Job(decide.Snapshot{Job: job, Now: time.Date(2026, time.May, 1, 12, 0, 0, 0, time.UTC)})
 	must(t, err)
 	var want []explain.Reason
 	if _, found := reflect.TypeFor[batchv1.JobSpec]().FieldByName("Scheduling"); found {

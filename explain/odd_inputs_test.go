@@ -8,7 +8,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/decide"
 )
 
 // oddValues take the place of fields.
@@ -54,7 +54,7 @@ func TestInputs_damaged(t *testing.T) {
 			damaged(any(fromYAML(document)), &n, func(other any) {
 				text, err := json.Marshal(other)
 				must(t, err)
-				g := given{Snapshot: jobfate.Snapshot{Now: now}}
+				g := given{Snapshot: decide.Snapshot{Now: now}}
 				for j, document := range documents {
 					if j == i {
 						document = string(text)

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
-	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/explain"
 )
 
@@ -136,13 +136,13 @@ func indented(by int, text string) string {
 
 // given holds what kubectl printed.
 type given struct {
-	jobfate.Snapshot
+	decide.Snapshot
 	explain.Evidence
 }
 
 func read(t *testing.T, documents ...string) given {
 	t.Helper()
-	g := given{jobfate.Snapshot{Now: now}, explain.Evidence{NextRun: daily}}
+	g := given{decide.Snapshot{Now: now}, explain.Evidence{NextRun: daily}}
 	for _, document := range documents {
 		if err := g.add(document); err != nil {
 			t.Fatalf("%v in\n%s", err, document)

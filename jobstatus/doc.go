@@ -5,9 +5,9 @@
 // FailureTarget or SuccessCriteriaMet, says how it ends. The terminal condition, Failed or
 // Complete, follows when no pod is active, terminating or uncounted any more.
 //
-// [Indexes] and [IndexesFinished] return the indexes that are done. [PodsHeld], [DemandOf] and
-// [DemandWithPods] are for queues that reserve resources for a Job: they return the pods that it
-// holds and may still need. [Suspension] knows whether a suspended Job may still get pods.
+// [Indexes] and [IndexesFinished] return the indexes that are done. [PodsHeld] is for queues that
+// reserve resources for a Job: it returns the pods that it holds; what it may still need says
+// DemandOf in package decide. [Suspension] knows whether a suspended Job may still get pods.
 // [ExpiresAt] returns when a Job may be deleted.
 //
 // [Patch] makes the patch that writes a status, and [Equal] compares two statuses.

@@ -50,29 +50,6 @@ func ExampleIndexes() {
 	// never run: 5,6,9
 }
 
-// The pods that a queue reserves for a Job, and how many pods will run in total.
-func ExampleDemandOf() {
-	five, ten, three := int32(5), int32(10), int32(3)
-	job := &batchv1.Job{Spec: batchv1.JobSpec{Parallelism: &five, Completions: &ten, BackoffLimit: &three}}
-	report := func() {
-		d := jobstatus.DemandOf(job)
-		fmt.Printf("reserve %d; %d to %d pods in total\n", d.AtOnce.Most, d.InTotal.Least, d.InTotal.Most)
-	}
-	report()
-
-	job.Status = batchv1.JobStatus{Active: 2, Succeeded: 8, Failed: 1}
-	report()
-
-	// A work queue: after the first success no pod is added.
-	job.Spec.Completions = nil
-	job.Status = batchv1.JobStatus{Active: 3, Succeeded: 2}
-	report()
-	// Output:
-	// reserve 5; 4 to 13 pods in total
-	// reserve 2; 2 to 4 pods in total
-	// reserve 3; 3 to 3 pods in total
-}
-
 // When to delete a Job that has finished.
 func ExampleExpiresAt() {
 	ttl, now := int32(60), time.Date(2026, time.May, 1, 12, 0, 0, 0, time.UTC)

@@ -8,6 +8,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 
+	"github.com/jobfate/jobfate/decide"
 	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/tracking"
@@ -54,7 +55,7 @@ func TestLesson_k121011_nothingPanics(t *testing.T) {
 	Same(t, "Indexes", jobstatus.Indexes(nil), jobstatus.IndexSets{})
 	Same(t, "IndexesFinished", jobstatus.IndexesFinished(nil), 0)
 	Same(t, "PodsHeld", jobstatus.PodsHeld(nil), int32(0))
-	Same(t, "DemandOf", jobstatus.DemandOf(nil), jobstatus.Demand{})
-	Same(t, "DemandWithPods", jobstatus.DemandWithPods(nil, nil, tracking.Keys{}), jobstatus.Demand{})
+	Same(t, "DemandOf", decide.DemandOf(nil), decide.Demand{})
+	Same(t, "DemandWithPods", decide.DemandWithPods(nil, nil, tracking.Keys{}), decide.Demand{})
 	Same(t, "Suspension", jobstatus.Suspension{}.After(nil), jobstatus.Suspension{})
 }

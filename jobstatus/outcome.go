@@ -1,11 +1,11 @@
 package jobstatus
 
 import (
+	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
-
-	"github.com/jobfate/jobfate/internal/lifecycle"
+	corev1 "k8s.io/api/core/v1"
 )
 
 // Phase summarizes the state of a Job.
@@ -60,7 +60,22 @@ var outcomes = [...]struct {
 
 // Finished returns the terminal condition of the Job, Complete or Failed, or nil
 // while it has none. The condition is the Job's own and must not be changed.
-func Finished(job *batchv1.Job) *batchv1.JobCondition { return lifecycle.Finished(job) }
+func Finished(job *batchv1.Job) *batchv1.JobCondition {
+	if job == nil {
+		return nil
+	}
+	return True(job.Status.Conditions, batchv1.JobComplete, batchv1.JobFailed)
+}
+
+// True returns the first condition of one of the types that has the status True, or nil.
+func True(conditions []batchv1.JobCondition, types ...batchv1.JobConditionType) *batchv1.JobCondition {
+	for i := range conditions {
+		if c := &conditions[i]; slices.Contains(types, c.Type) && c.Status == corev1.ConditionTrue {
+			return c
+		}
+	}
+	return nil
+}
 
 // OutcomeOf returns the outcome of a Job. Readers need no other check of the conditions: their
 // order does not matter, and a condition that is not True is ignored. If a Job is both Failed and
@@ -70,7 +85,7 @@ func OutcomeOf(job *batchv1.Job) Outcome {
 		return Outcome{Phase: Running}
 	}
 	for _, o := range outcomes {
-		if c := lifecycle.True(job.Status.Conditions, o.condition); c != nil {
+		if c := True(job.Status.Conditions, o.condition); c != nil {
 			return Outcome{Phase: o.phase, Reason: c.Reason, Message: c.Message, Since: c.LastTransitionTime.Time}
 		}
 	}

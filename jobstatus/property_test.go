@@ -9,7 +9,6 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
@@ -155,161 +154,40 @@ func statusesHold(t rapid.TB, old, next *batchv1.JobStatus) {
 	Same(t, "UID and resource version", []string{string(job.UID), job.ResourceVersion}, []string{"job-uid", "42"})
 }
 
-// demandHolds: no bound overflows, and no lower bound is above an upper one. "A Job that is
-// suspended, being deleted, or decided gets no more pods."
-func demandHolds(t rapid.TB, job *batchv1.Job, d jobstatus.Demand) {
-	t.Helper()
-	for _, r := range []jobstatus.Range{d.AtOnce, d.InTotal} {
-		if r.Least < 0 || r.Most < r.Least {
-			t.Errorf("got %+v", d)
-		}
-	}
-	if d.AtOnce.Least > d.InTotal.Least || d.AtOnce.Most > d.InTotal.Most {
-		t.Errorf("AtOnce is above InTotal: %+v", d)
-	}
-	if d.Unbounded && d.InTotal.Most != math.MaxInt64 {
-		t.Errorf("Unbounded, and at most %d", d.InTotal.Most)
-	}
-	if phase, _ := slowOutcome(job.Status.Conditions); phase != "Running" || job.DeletionTimestamp != nil {
-		exactly := jobstatus.Range{Least: d.InTotal.Least, Most: d.InTotal.Least}
-		observed := jobstatus.Suspension{}.After(job).Observed()
-		if (phase != "Suspended" || observed || job.DeletionTimestamp != nil) && (d.AtOnce != exactly || d.InTotal != exactly || d.Unbounded) {
-			t.Errorf("%s, deleted %t, and gets more pods: %+v", phase, job.DeletionTimestamp != nil, d)
-		}
-	}
-}
-
-// podsHold: "nil means that there are none, and pods of other owners are ignored."
-func podsHold(t rapid.TB, job *batchv1.Job, pods []*corev1.Pod) {
-	t.Helper()
-	d := byPods(job, pods)
-	demandHolds(t, job, d)
-	if len(pods) == 0 {
-		Same(t, "demand, without pods", byPods(job, []*corev1.Pod{}), byPods(job, nil))
-	}
-	foreign := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "foreign"}, Status: corev1.PodStatus{Phase: corev1.PodRunning}}
-	others := append(slices.Clone(pods), foreign, nil)
-	Same(t, "demand, with a pod of another owner", byPods(job, others), d)
-	if byUID := map[string]bool{}; !slices.ContainsFunc(pods, func(pod *corev1.Pod) bool {
-		again := pod != nil && byUID[string(pod.UID)]
-		if pod != nil {
-			byUID[string(pod.UID)] = true
-		}
-		return again
-	}) {
-		slices.Reverse(others)
-		Same(t, "demand, pods in another order", byPods(job, others), d)
-	}
-}
-
 // jobHolds checks everything that the package says of a Job.
-func jobHolds(t rapid.TB, job *batchv1.Job, pods []*corev1.Pod, old *batchv1.JobStatus) {
+func jobHolds(t rapid.TB, job *batchv1.Job, old *batchv1.JobStatus) {
 	t.Helper()
 	var inputs Inputs
-	inputs.AddView(job, pods)
+	inputs.AddView(job, nil)
 	wasOld := old.DeepCopy()
 	outcomeHolds(t, job)
 	indexesHold(t, job)
 	statusesHold(t, old, &job.Status)
-	demandHolds(t, job, jobstatus.DemandOf(job))
-	podsHold(t, job, pods)
 	Same(t, "the inputs", inputs.Changed(), "")
 	Same(t, "the old status", old, wasOld)
 }
 
-// drawStatus draws a status with any of its fields set.
-func drawStatus(t *rapid.T, label string) *batchv1.JobStatus {
-	some := func(what string) bool { return rapid.Bool().Draw(t, label+" has "+what) }
-	st, full := &batchv1.JobStatus{}, reflect.ValueOf(FullStatus()).Elem()
-	for i := range full.NumField() {
-		if some(full.Type().Field(i).Name) {
-			reflect.ValueOf(st).Elem().Field(i).Set(full.Field(i))
-		}
-	}
-	if some("other conditions") {
-		st.Conditions = DrawConditions(t)
-	}
-	if u := st.UncountedTerminatedPods; u != nil && some("no successes") {
-		u.Succeeded = nil
-	}
-	if some("zeros") {
-		st.Ready, st.FailedIndexes = new(int32(0)), new("")
-	}
-	return st
-}
-
-// drawJob draws a Job that may contradict itself, with numbers at the ends of their ranges.
-func drawJob(t *rapid.T) *batchv1.Job {
-	numbers := rapid.SampledFrom([]int32{math.MinInt32, -1, 0, 1, 2, 5, 7, 9, math.MaxInt32 - 1, math.MaxInt32})
-	maybe := func(label string) *int32 {
-		if rapid.Bool().Draw(t, label+" is set") {
-			return new(numbers.Draw(t, label))
-		}
-		return nil
-	}
-	job := Stored()
-	job.Generation = int64(rapid.IntRange(0, 2).Draw(t, "generation"))
-	s, st := &job.Spec, &job.Status
-	s.Parallelism, s.Completions, s.BackoffLimit = maybe("parallelism"), maybe("completions"), maybe("backoffLimit")
-	s.BackoffLimitPerIndex, s.MaxFailedIndexes = maybe("backoffLimitPerIndex"), maybe("maxFailedIndexes")
-	s.TTLSecondsAfterFinished = maybe("ttl")
-	if OneIn(t, 5, "deleted") {
-		job.DeletionTimestamp = new(After(0))
-	}
-	if rapid.Bool().Draw(t, "indexed") {
-		indexed(job)
-	}
-	if OneIn(t, 5, "rule") {
-		rules(batchv1.PodFailurePolicyActionIgnore)(job)
-	}
-	if rapid.Bool().Draw(t, "success policy") {
-		s.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{
-			{SucceededCount: maybe("count")}, {SucceededIndexes: new("0-3,9"), SucceededCount: maybe("count of indexes")},
-		}}
-	}
-	*st = *drawStatus(t, "now")
-	st.Conditions = DrawConditions(t)
-	for i := range st.Conditions {
-		st.Conditions[i].LastTransitionTime = rapid.SampledFrom([]metav1.Time{{}, After(0), After(5)}).Draw(t, "since")
-	}
-	st.Active, st.Succeeded, st.Failed, st.Terminating = numbers.Draw(t, "active"), numbers.Draw(t, "succeeded"), numbers.Draw(t, "failed"), maybe("terminating")
-	_, completed := DrawIndexes(t, "completed")
-	_, failed := DrawIndexes(t, "failed indexes")
-	st.CompletedIndexes = rapid.SampledFrom([]string{"", "1-2147483646", "x,3-1", completed.String(), completed.String(), completed.String()}).Draw(t, "completed text")
-	st.FailedIndexes = new(rapid.SampledFrom([]string{"", failed.String(), failed.String()}).Draw(t, "failed text"))
-	return job
-}
-
 func TestRandom_job(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		job, old := drawJob(t), drawStatus(t, "old")
+		job, old := DrawJob(t), DrawStatus(t, "old")
 		if rapid.Bool().Draw(t, "unchanged") {
 			old = job.Status.DeepCopy()
 			if fields := reflect.ValueOf(old).Elem(); rapid.Bool().Draw(t, "except one field") {
 				fields.Field(rapid.IntRange(0, fields.NumField()-1).Draw(t, "field")).SetZero()
 			}
 		}
-		var pods []*corev1.Pod
-		if rapid.Bool().Draw(t, "pods") {
-			for _, uid := range []string{"a", "b", "c", "d", "e"}[:rapid.IntRange(0, 5).Draw(t, "number of pods")] {
-				pods = append(pods, DrawPod(t, uid))
-				ControlledBy(job.UID)(pods[len(pods)-1])
-			}
-			pods = append(pods, nil)
-		}
-		jobHolds(t, job, pods, old)
+		jobHolds(t, job, old)
 	})
 }
 
-// FuzzJob decodes a Job, its pods and another status from any JSON, so it reaches objects that no
+// FuzzJob decodes a Job and another status from any JSON, so it reaches objects that no
 // API server would store.
 func FuzzJob(f *testing.F) {
-	f.Fuzz(func(t *testing.T, jobText, podsText, oldText string) {
+	f.Fuzz(func(t *testing.T, jobText, oldText string) {
 		var job batchv1.Job
-		var pods []*corev1.Pod
 		var old batchv1.JobStatus
-		if json.Unmarshal([]byte(jobText), &job) == nil && json.Unmarshal([]byte(podsText), &pods) == nil && json.Unmarshal([]byte(oldText), &old) == nil {
-			jobHolds(t, &job, pods, &old)
+		if json.Unmarshal([]byte(jobText), &job) == nil && json.Unmarshal([]byte(oldText), &old) == nil {
+			jobHolds(t, &job, &old)
 		}
 	})
 }

@@ -3,8 +3,6 @@ package jobstatus
 import (
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/jobfate/jobfate/internal/lifecycle"
 )
 
 // Suspension is what a queue has seen of a Job, to know whether the Job controller has observed
@@ -38,7 +36,7 @@ func (s Suspension) After(job *batchv1.Job) Suspension {
 		return s
 	}
 	next := Suspension{uid: job.UID, generation: job.Generation}
-	condition := lifecycle.True(job.Status.Conditions, batchv1.JobSuspended) != nil
+	condition := True(job.Status.Conditions, batchv1.JobSuspended) != nil
 	follows := job.Generation > 0 && s.uid == job.UID && job.Generation <= s.generation+1
 	next.observed = isSuspended(job) && (job.Generation == 1 ||
 		condition && (job.Generation == 2 || s.clear && follows))
@@ -47,7 +45,7 @@ func (s Suspension) After(job *batchv1.Job) Suspension {
 }
 
 // Observed reports whether the Job, in the last version, is suspended and the Job controller is known
-// to have observed it. The Job then gets no more pods: it uses AtOnce.Least of its [Demand].
+// to have observed it. The Job then gets no more pods: it uses AtOnce.Least of its Demand, see package decide.
 func (s Suspension) Observed() bool { return s.observed }
 
 func isSuspended(job *batchv1.Job) bool { return job.Spec.Suspend != nil && *job.Spec.Suspend }

@@ -12,12 +12,13 @@ import (
 
 // versionOf returns a version of a Job: its generation, "suspended", and "True" for the condition.
 func versionOf(text string) *batchv1.Job {
-	job := demandJob(func(job *batchv1.Job) { job.Generation = int64(text[0] - '0') })
+	job := Stored()
+	job.Generation = int64(text[0] - '0')
 	if strings.Contains(text, "suspended") {
-		suspendedSpec(job)
+		job.Spec.Suspend = new(true)
 	}
 	if strings.Contains(text, "True") {
-		now(batchv1.JobSuspended)(job)
+		job.Status.Conditions = []batchv1.JobCondition{Yes(batchv1.JobSuspended)}
 	}
 	if strings.Contains(text, "another") {
 		job.UID = "another"

@@ -7,16 +7,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/jobfate/jobfate"
-	"github.com/jobfate/jobfate/cluster"
+	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/internal/slowpath"
+	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
 // NewCaller returns a reference controller that checks itself: it panics if its Machine decides
-// differently from [jobfate.Decide] on the same view, uses pods that it was not fed, or changes an object that it was
+// differently from [decide.Job] on the same view, uses pods that it was not fed, or changes an object that it was
 // given.
-func NewCaller(options ...jobfate.Option) *cluster.Caller {
+func NewCaller(options ...decide.Option) *cluster.Caller {
 	c := cluster.NewCaller(options...)
 	slowpath.Check(c.Machine)
 	c.Check, c.Guard = checkFed, guard(new(atomic.Uint32))
@@ -54,7 +54,7 @@ func guard(syncs *atomic.Uint32) func(*cluster.View) func(runtime.Object) {
 }
 
 // checkFed panics if a Machine has decided on pods of the cache that it was not fed.
-func checkFed(d jobfate.Decision, fed map[string]*corev1.Pod) {
+func checkFed(d decide.Decision, fed map[string]*corev1.Pod) {
 	f := d.Facts()
 	if f == nil || fed == nil {
 		return

@@ -25,5 +25,5 @@
 //
 // For controllers with client-go or controller-runtime there are modules of their own:
 // jobtest/kube has an API server in the process, and kube/chaos the random schedules;
-// jobtest/live runs Jobs on a real API server.
+// controller/live runs Jobs on a real API server.
 package jobtest

@@ -3,7 +3,7 @@ package jobtest_test
 import (
 	"fmt"
 
-	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/jobtest"
 )
 
@@ -13,7 +13,7 @@ func ExampleSnapshots() {
 	snapshots := jobtest.Snapshots(jobtest.Wild())
 	for seed := range 10 {
 		s := snapshots.Example(seed)
-		d, err := jobfate.Decide(s)
+		d, err := decide.Job(s)
 		if err != nil {
 			continue // an invalid snapshot
 		}

@@ -5,7 +5,6 @@ go 1.26.0
 require (
 	github.com/google/go-cmp v0.7.0
 	github.com/jobfate/jobfate v0.0.0
-	github.com/jobfate/jobfate/cluster v0.0.0
 	k8s.io/api v0.35.0
 	k8s.io/apimachinery v0.35.0
 	pgregory.net/rapid v1.3.0
@@ -32,5 +31,3 @@ require (
 )
 
 replace github.com/jobfate/jobfate => ../
-
-replace github.com/jobfate/jobfate/cluster => ../cluster

@@ -9,15 +9,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
-	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/indexset"
 )
 
 // Snapshots generates snapshots, each from the middle of the life of its Job.
-func Snapshots(m Mix) *rapid.Generator[jobfate.Snapshot] {
-	return generator(func(d Dice) jobfate.Snapshot {
-		s := jobfate.Snapshot{Job: drawJob(d, m), Now: noon}
+func Snapshots(m Mix) *rapid.Generator[decide.Snapshot] {
+	return generator(func(d Dice) decide.Snapshot {
+		s := decide.Snapshot{Job: drawJob(d, m), Now: noon}
 		for n := range d.Between(0, 8, "pods") {
 			s.Pods = append(s.Pods, drawPod(d, m, s.Job, n))
 		}
@@ -151,7 +151,7 @@ func condition(t batchv1.JobConditionType, status corev1.ConditionStatus, reason
 }
 
 // drawMemory draws the memory of the controller from its earlier syncs.
-func drawMemory(d Dice, s *jobfate.Snapshot) {
+func drawMemory(d Dice, s *decide.Snapshot) {
 	s.Backoff = backoff.Record{Job: s.Job.UID}
 	if s.Backoff.Failures = small(d, 5, "remembered failures"); s.Backoff.Failures > 0 {
 		s.Backoff.LastFailure = instant(d, 200, 10, "last failure").Time

@@ -15,7 +15,7 @@ import (
 
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/failurepolicy"
-	"github.com/jobfate/jobfate/internal/lifecycle"
+	"github.com/jobfate/jobfate/jobstatus"
 )
 
 // Options holds the options of a controller that decide how the pods of its Jobs are
@@ -99,7 +99,7 @@ func ClassifierOf(job *batchv1.Job, k Keys, o Options) (c Classifier, err error)
 		Policy:        policy,
 		Uncounted:     readUncounted(job.Status.UncountedTerminatedPods),
 		job: identity{job.UID, job.Namespace, job.Name, job.DeletionTimestamp != nil,
-			lifecycle.Finished(job) != nil},
+			jobstatus.Finished(job) != nil},
 		from: origin{spec.Selector, spec.PodFailurePolicy, o},
 	}
 	if k != (Keys{}) {
@@ -109,7 +109,7 @@ func ClassifierOf(job *batchv1.Job, k Keys, o Options) (c Classifier, err error)
 	if o.WithoutPerIndex {
 		c.Limit = backoff.Limit{Target: backoff.TargetJob, PerJob: c.Limit.PerJob} // KEP-3850, Downgrade and Rollback
 	}
-	if lifecycle.IsIndexed(spec) && (spec.Completions != nil || spec.Parallelism == nil) {
+	if jobstatus.IsIndexed(spec) && (spec.Completions != nil || spec.Parallelism == nil) {
 		c.Indexed, c.Completions = true, *cmp.Or(spec.Completions, &one)
 	}
 	if c.selector, err = compileSelector(spec.Selector, label{c.keys().ControllerUID, string(job.UID)}); err != nil {

@@ -89,7 +89,7 @@ func TestClassifiesAs(t *testing.T) {
 		{"without a limit per index", func(in *input) { in.options.WithoutPerIndex = true }, false},
 	} {
 		of := func(change func(*input)) *tracking.Classifier {
-			in := input{job: Job(), options: tracking.Options{FailurePolicy: code(1, ""), RuleNames: []string{"A"}}}
+			in := input{job: NewJob(), options: tracking.Options{FailurePolicy: code(1, ""), RuleNames: []string{"A"}}}
 			indexed(3)(in.job)
 			perIndex(1)(in.job)
 			rule(batchv1.PodFailurePolicyActionFailIndex, 1)(in.job)
@@ -106,7 +106,7 @@ func TestClassifiesAs(t *testing.T) {
 // Without a policy, podReplacementPolicy decides when a pod has failed.
 func TestClassifiesAs_replacement(t *testing.T) {
 	of := func(policy batchv1.PodReplacementPolicy, options tracking.Options) *tracking.Classifier {
-		job := Job()
+		job := NewJob()
 		job.Spec.PodReplacementPolicy = &policy
 		c, _ := tracking.ClassifierOf(job, names, options)
 		return &c
@@ -120,7 +120,7 @@ func TestClassifiesAs_replacement(t *testing.T) {
 
 // The caller may change the names of rules after a decision.
 func TestClassifierOf_keepsRuleNames(t *testing.T) {
-	job, options := Job(), tracking.Options{RuleNames: []string{"Old"}}
+	job, options := NewJob(), tracking.Options{RuleNames: []string{"Old"}}
 	before, _ := tracking.ClassifierOf(job, names, options)
 	options.RuleNames[0] = "New"
 	after, _ := tracking.ClassifierOf(job, names, options)
@@ -131,7 +131,7 @@ func TestClassifierOf_keepsRuleNames(t *testing.T) {
 // same one they are not.
 func TestClassifiesAs_matchers(t *testing.T) {
 	of := func(policy *failurepolicy.Spec) *tracking.Classifier {
-		c, _ := tracking.ClassifierOf(Job(), names, tracking.Options{FailurePolicy: policy, WithoutPerIndex: true})
+		c, _ := tracking.ClassifierOf(NewJob(), names, tracking.Options{FailurePolicy: policy, WithoutPerIndex: true})
 		return &c
 	}
 	policy := func() *failurepolicy.Spec {
@@ -180,7 +180,7 @@ func TestClassify_options(t *testing.T) {
 		{"without the option", Pod("a", lost), 0, what{Terminating: true}},
 		{"without a node", Pod("a", Deleted), time.Second, what{Terminating: true}},
 	} {
-		job := Job()
+		job := NewJob()
 		job.Spec.PodReplacementPolicy = new(batchv1.Failed)
 		c, _ := tracking.ClassifierOf(job, names, tracking.Options{ExitZero: true, LostAfter: tc.after, Now: After(10).Time})
 		r := c.Classify(tc.pod, tracking.Owned, false, &tracking.Classes{})
@@ -190,7 +190,7 @@ func TestClassify_options(t *testing.T) {
 
 // Pods of a Job without indexes have none, whatever their annotations say.
 func TestClassify_withoutIndexes(t *testing.T) {
-	r := classifierOf(t, Job()).Classify(Pod("a", Failed, Index("3"), Failures("2")), tracking.Owned, false, &tracking.Classes{})
+	r := classifierOf(t, NewJob()).Classify(Pod("a", Failed, Index("3"), Failures("2")), tracking.Owned, false, &tracking.Classes{})
 	Same(t, "Index", r.Index, tracking.NoIndex)
 	Same(t, "Counts", r.Counts, tracking.Counts{})
 	Same(t, "Match", r.Match(), failurepolicy.Match{Rule: -1})
@@ -198,7 +198,7 @@ func TestClassify_withoutIndexes(t *testing.T) {
 
 // Lists of the same length are read, and are not damaged.
 func TestClassifierOf_uncounted(t *testing.T) {
-	job := Job()
+	job := NewJob()
 	indexed(2)(job)
 	job.Status.UncountedTerminatedPods = Lists(UIDs("a"), UIDs("b"))
 	c := classifierOf(t, job)
@@ -231,14 +231,14 @@ func TestClassify_finalizers(t *testing.T) {
 		{"owned, freed a moment ago", tracking.Owned, true, Pod("a"), true, false},
 		{"to be adopted", tracking.Adoptable, false, Pod("a", Released), true, true},
 	} {
-		r := classify(t, Job(), tc.relation, tc.stripped, tc.pod)
+		r := classify(t, NewJob(), tc.relation, tc.stripped, tc.pod)
 		Same(t, tc.name+": finalized and tracked", []bool{r.Finalized, r.Tracked}, []bool{tc.finalized, tc.tracked})
 	}
 }
 
 // The uncounted lists overrule the phase of finished pods with the finalizer, and of no others.
 func TestClassify_listed(t *testing.T) {
-	job := Job()
+	job := NewJob()
 	job.Status.UncountedTerminatedPods = Lists(UIDs("s"), UIDs("f"))
 	for _, tc := range []struct {
 		name                      string
@@ -258,7 +258,7 @@ func TestClassify_listed(t *testing.T) {
 
 // Ignored failures do not use up the limit of an index, and an index whose failure is ignored does not fail.
 func TestClassify_limitOfAnIndex(t *testing.T) {
-	job := Job()
+	job := NewJob()
 	indexed(5)(job)
 	perIndex(1)(job)
 	job.Spec.PodFailurePolicy = ExitCodePolicy()
@@ -280,7 +280,7 @@ func TestClassify_limitOfAnIndex(t *testing.T) {
 
 // Records of pods in one class share the rule that they match, but each names its own pod.
 func TestMatch_namesItsPod(t *testing.T) {
-	job := Job()
+	job := NewJob()
 	job.Spec.PodFailurePolicy = ExitCodePolicy()
 	of := Must(tracking.ClassifierOf(job, tracking.Keys{}, tracking.Options{}))
 	var shared tracking.Classes
@@ -304,7 +304,7 @@ func TestMatch_namesItsPod(t *testing.T) {
 // Without a limit per index, the limit of the Job stays; a failure policy asks for failed pods even if the replacement
 // policy is switched off.
 func TestClassifierOf_withoutFeatures(t *testing.T) {
-	job := Job()
+	job := NewJob()
 	job.Spec.BackoffLimit, job.Spec.BackoffLimitPerIndex = new(int32(3)), new(int32(1))
 	of, _ := tracking.ClassifierOf(job, tracking.Keys{}, tracking.Options{WithoutPerIndex: true})
 	Same(t, "the limit", of.Limit, backoff.Limit{Target: backoff.TargetJob, PerJob: 3})
@@ -315,7 +315,7 @@ func TestClassifierOf_withoutFeatures(t *testing.T) {
 
 // An Account is full once it has removed as many finalizers as it may. The other pods are deferred.
 func TestAccount_fullByRemovals(t *testing.T) {
-	of, _ := tracking.ClassifierOf(Job(), tracking.Keys{}, tracking.Options{})
+	of, _ := tracking.ClassifierOf(NewJob(), tracking.Keys{}, tracking.Options{})
 	pods := []*corev1.Pod{Pod("a", Failed), Pod("b", Failed)}
 	for removals, want := range map[int][]any{1: {1, 1, true}, 2: {2, 0, true}, 3: {2, 0, false}} {
 		a := tracking.AccountOf(of, tracking.AccountInputs{Removals: removals}, pods...)
@@ -328,7 +328,7 @@ func TestCount_statusIsTheCallers(t *testing.T) {
 	for name, edit := range map[string]func(*batchv1.Job){
 		"running": func(*batchv1.Job) {}, "finished": has(batchv1.JobComplete),
 	} {
-		job := Job()
+		job := NewJob()
 		job.Status = *FullStatus()
 		edit(job)
 		before := job.DeepCopy()
@@ -348,7 +348,7 @@ func TestCount_statusIsTheCallers(t *testing.T) {
 
 // An index that completes with this status is not failed, although the status did not know it.
 func TestCount_failedIndexThatCompletes(t *testing.T) {
-	job := Job()
+	job := NewJob()
 	indexed(5)(job)
 	perIndex(1)(job)
 	job.Status.FailedIndexes = new("1,2")
@@ -361,7 +361,7 @@ func TestLabels_legacy(t *testing.T) {
 	for keys, want := range map[tracking.Keys][]bool{
 		{}: {true, true}, {ControllerUID: "example.com/uid"}: {false, true}, {JobName: "example.com/name"}: {true, false},
 	} {
-		labels := keys.Labels(Job())
+		labels := keys.Labels(NewJob())
 		Same(t, "controller-uid and job-name", []bool{labels["controller-uid"] == "job-uid", labels["job-name"] == "job"}, want)
 	}
 }

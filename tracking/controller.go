@@ -3,12 +3,11 @@ package tracking
 import (
 	"cmp"
 
+	"github.com/jobfate/jobfate/jobstatus"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"github.com/jobfate/jobfate/internal/lifecycle"
 )
 
 // Controller identifies the controller that carries out the decisions: the name that Jobs
@@ -61,5 +60,5 @@ func (c Controller) Frees(pod *corev1.Pod, owner *batchv1.Job) bool {
 	case owner == nil || owner.UID != ref.UID:
 		return true
 	}
-	return c.Manages(owner) && lifecycle.Finished(owner) != nil
+	return c.Manages(owner) && jobstatus.Finished(owner) != nil
 }

@@ -31,24 +31,24 @@ func TestManages(t *testing.T) {
 		{"example.com/queue", new("example.com/queue"), true},
 		{"example.com/queue", new("example.com/other"), false},
 	} {
-		job := Job()
+		job := NewJob()
 		job.Spec.ManagedBy = tc.managedBy
 		Same(t, fmt.Sprintf("%q manages a Job of %v", tc.name, tc.managedBy), (tracking.Controller{Name: tc.name}).Manages(job), tc.want)
 	}
 }
 
 func TestReference(t *testing.T) {
-	Same(t, "reference", tracking.Controller{}.Reference(Job()), metav1.OwnerReference{
+	Same(t, "reference", tracking.Controller{}.Reference(NewJob()), metav1.OwnerReference{
 		APIVersion: "batch/v1", Kind: "Job", Name: "job", UID: "job-uid", Controller: new(true), BlockOwnerDeletion: new(true),
 	})
 	own := tracking.Controller{Kind: schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Run"}}
-	Same(t, "own kind", own.Reference(Job()).APIVersion+" "+own.Reference(Job()).Kind, "example.com/v1 Run")
+	Same(t, "own kind", own.Reference(NewJob()).APIVersion+" "+own.Reference(NewJob()).Kind, "example.com/v1 Run")
 }
 
 func TestFrees(t *testing.T) {
 	run := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Run"}
 	job := func(edits ...func(*batchv1.Job)) *batchv1.Job {
-		j := Job()
+		j := NewJob()
 		for _, e := range edits {
 			e(j)
 		}
@@ -100,8 +100,8 @@ func TestLesson_k121147_k122235_nothingPanics(t *testing.T) {
 	Same(t, "the patch of nil", names.StripPatch(nil), nil)
 	Same(t, "leaving without a Job", names.LeaveTracking(nil, []*corev1.Pod{nil}), tracking.Transition{})
 	Same(t, "entering without a Job", names.EnterTracking(nil, []*corev1.Pod{nil}), tracking.Transition{})
-	Same(t, "entering with a nil pod", len(names.EnterTracking(Job(), []*corev1.Pod{nil}).Pods), 0)
-	job := Job()
+	Same(t, "entering with a nil pod", len(names.EnterTracking(NewJob(), []*corev1.Pod{nil}).Pods), 0)
+	job := NewJob()
 	job.Spec.CompletionMode, job.Spec.Completions = new(batchv1.IndexedCompletion), nil
 	Same(t, "entering without completions", len(names.EnterTracking(job, []*corev1.Pod{Pod("s", Succeeded, Released, Index("0"))}).Pods), 0)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/internal/lifecycle"
+	"github.com/jobfate/jobfate/jobstatus"
 )
 
 // Counted is the result of Count.
@@ -30,7 +31,7 @@ type Counted struct {
 }
 
 // Count returns the next step of counting the pods of a Job. It is for controllers that
-// make all other decisions themselves. jobfate.Decide includes this step.
+// make all other decisions themselves. decide.Job includes this step.
 //
 // Pass all pods that the Job controls, as fresh as the Job; other pods are ignored. Leave
 // out a pod if you have removed its finalizer and the cache still shows it. Otherwise the
@@ -45,7 +46,7 @@ func (k Keys) Count(job *batchv1.Job, pods []*corev1.Pod) Counted {
 		return Counted{}
 	}
 	owned := ownedBy(job, pods)
-	if lifecycle.Finished(job) != nil {
+	if jobstatus.Finished(job) != nil {
 		tracked := slices.DeleteFunc(owned, func(pod *corev1.Pod) bool { return !k.HasFinalizer(pod) })
 		return Counted{Status: job.Status.DeepCopy(), Strip: tracked}
 	}
@@ -131,7 +132,7 @@ func (c *Classifier) done(status *batchv1.JobStatus, records []*PodRecord) (d do
 		}
 	}
 	var failed indexset.Set
-	d.counted, failed = lifecycle.ReadIndexes(status, c.Completions)
+	d.counted, failed = jobstatus.ReadIndexes(status, c.Completions)
 	d.completed = d.counted.Union(succeeded.Set())
 	d.failed = failed.Union(failing.Set()).Difference(d.completed)
 	return d

@@ -131,7 +131,7 @@ func TestCount(t *testing.T) {
 		{"a NonIndexed Job keeps indexes that a user wrote", []func(*batchv1.Job){func(j *batchv1.Job) { j.Status.CompletedIndexes = "7" }}, nil,
 			"+0 +0 [] [] completed 7", "", "+0 +0 [] [] completed 7"},
 	} {
-		job := Job()
+		job := NewJob()
 		for _, edit := range tc.job {
 			edit(job)
 		}
@@ -154,7 +154,7 @@ func TestCount_noJob(t *testing.T) {
 	counted := names.Count(nil, []*corev1.Pod{Pod("a", Failed)})
 	Same(t, "settled", counted.Settle("a"), nil)
 	Same(t, "strip", len(counted.Strip), 0)
-	job := Job()
+	job := NewJob()
 	job.UID = "" // owns nothing
 	Same(t, "a Job without a UID", len(names.Count(job, []*corev1.Pod{Pod("a", Failed, ControlledBy(""))}).Strip), 0)
 }
@@ -166,7 +166,7 @@ func active(pod *corev1.Pod) bool {
 // Pods of indexes that the status already holds need no record, so they do not fill the lists.
 func TestCount_completedIndexesFillNoList(t *testing.T) {
 	const pods = tracking.DefaultCap + 100
-	job := Job()
+	job := NewJob()
 	indexed(pods)(job)
 	job.Status.CompletedIndexes, job.Status.Succeeded = fmt.Sprintf("0-%d", pods-1), pods
 	var all []*corev1.Pod
@@ -182,7 +182,7 @@ func TestCount_completedIndexesFillNoList(t *testing.T) {
 // at any point and executed again from the first step without losing information." No pod
 // is counted twice and none is lost, whichever writes succeed.
 func countIsStopped(t *rapid.T) {
-	job := Job()
+	job := NewJob()
 	n := rapid.IntRange(1, 6).Draw(t, "pods")
 	if rapid.Bool().Draw(t, "indexed") {
 		indexed(int32(n))(job)

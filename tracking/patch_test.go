@@ -15,7 +15,7 @@ import (
 
 // reference is the owner reference that the pods of a Job carry.
 func reference() metav1.OwnerReference {
-	return *metav1.NewControllerRef(Job(), batchv1.SchemeGroupVersion.WithKind("Job"))
+	return *metav1.NewControllerRef(NewJob(), batchv1.SchemeGroupVersion.WithKind("Job"))
 }
 
 func TestPatches_golden(t *testing.T) {
@@ -98,7 +98,7 @@ func TestPatches_applied(t *testing.T) {
 	// KEP-2307 § Pod adoption: "adds the finalizer in the same patch request
 	// that modifies the owner reference".
 	adopted := apply(t, gone, names.AdoptPatch(gone, reference()))
-	Same(t, "is controlled", metav1.IsControlledBy(adopted, Job()), true)
+	Same(t, "is controlled", metav1.IsControlledBy(adopted, NewJob()), true)
 	Same(t, "has the finalizer", names.HasFinalizer(adopted), true)
 	Same(t, "finalizers of the adopted pod", len(adopted.Finalizers), 2)
 	Same(t, "owners of the adopted pod", len(adopted.OwnerReferences), 2)

@@ -320,7 +320,7 @@ func drawTracked(t *rapid.T) (*batchv1.Job, []*corev1.Pod) {
 	uids := func(what string) []types.UID {
 		return rapid.SliceOfN(rapid.SampledFrom([]types.UID{"a", "b", "c", "d", "gone", ""}), 0, 4).Draw(t, what)
 	}
-	job := Job()
+	job := NewJob()
 	if some("indexed") {
 		indexed(rapid.Int32Range(0, 3).Draw(t, "completions"))(job)
 		job.Status.CompletedIndexes = rapid.SampledFrom([]string{"", "0", "1,2", "x,0"}).Draw(t, "completed")

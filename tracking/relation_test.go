@@ -63,14 +63,14 @@ func TestRelation(t *testing.T) {
 		{"an empty selector, unlike none, selects all pods", func(job *batchv1.Job) { job.Spec.Selector = &metav1.LabelSelector{} }, []Edit{Ownerless}, tracking.Adoptable},
 		{"no UID: nothing is owned", func(job *batchv1.Job) { job.UID = "" }, []Edit{ControlledBy("")}, tracking.Foreign},
 	} {
-		job := Job()
+		job := NewJob()
 		if tc.job != nil {
 			tc.job(job)
 		}
 		Same(t, tc.reason+": Relation", classifierOf(t, job).Relation(Pod("uid", tc.pod...)), tc.want)
 	}
-	Same(t, "no pod: Relation", classifierOf(t, Job()).Relation(nil), tracking.Foreign)
-	Same(t, "no pod: Selects", tracking.Selects(Job(), nil), false)
+	Same(t, "no pod: Relation", classifierOf(t, NewJob()).Relation(nil), tracking.Foreign)
+	Same(t, "no pod: Selects", tracking.Selects(NewJob(), nil), false)
 }
 
 func TestRelation_names(t *testing.T) {
@@ -83,7 +83,7 @@ func TestRelation_names(t *testing.T) {
 }
 
 func TestClassifierOf_badSelector(t *testing.T) {
-	job := Job()
+	job := NewJob()
 	job.Spec.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Near"}}}
 	c, err := tracking.ClassifierOf(job, names, tracking.Options{})
 	if want := `spec.selector: "Near" is not a valid label selector operator`; err == nil || err.Error() != want {
@@ -93,7 +93,7 @@ func TestClassifierOf_badSelector(t *testing.T) {
 }
 
 func TestSelects(t *testing.T) {
-	of := classifierOf(t, Job())
+	of := classifierOf(t, NewJob())
 	if !of.Selects(labels.Set{"app": "job", "more": "x"}) || of.Selects(labels.Set{"app": "x"}) {
 		t.Error("Selects differs from the selector")
 	}

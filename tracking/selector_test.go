@@ -19,7 +19,7 @@ func TestSelector(t *testing.T) {
 		"0123456789012345678901234567890123456789012345678901234567890123", "a.b./c"}
 	for _, key := range labelKeys {
 		for _, value := range values {
-			job := Job()
+			job := NewJob()
 			job.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{key: value}}
 			want, wantErr := metav1.LabelSelectorAsSelector(job.Spec.Selector)
 			got, err := tracking.ClassifierOf(job, names, tracking.Options{})
@@ -41,7 +41,7 @@ func TestSelector_ofManyLabels(t *testing.T) {
 	some := rapid.SampledFrom([]string{"a", "b", "c", "d", "e", "f", "g.h/i"})
 	drawn := rapid.MapOfN(some, rapid.SampledFrom([]string{"x", "y", ""}), 0, 6)
 	rapid.Check(t, func(t *rapid.T) {
-		job := Job()
+		job := NewJob()
 		job.Spec.Selector = &metav1.LabelSelector{MatchLabels: drawn.Draw(t, "selector")}
 		want := Must(metav1.LabelSelectorAsSelector(job.Spec.Selector))
 		got := classifierOf(t, job)

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobfate/jobfate/indexset"
-	"github.com/jobfate/jobfate/internal/lifecycle"
+	"github.com/jobfate/jobfate/jobstatus"
 )
 
 // Transition holds the patches that move a Job to or from tracking with finalizers
@@ -43,7 +43,7 @@ type PodPatch struct {
 // are kept. A pod that is being deleted cannot get the finalizer, and does not count.
 // Afterwards only pods with the finalizer count. A Job that has ended is not changed.
 func (k Keys) EnterTracking(job *batchv1.Job, owned []*corev1.Pod) (t Transition) {
-	if job == nil || lifecycle.Finished(job) != nil || job.Status.UncountedTerminatedPods != nil {
+	if job == nil || jobstatus.Finished(job) != nil || job.Status.UncountedTerminatedPods != nil {
 		return Transition{}
 	}
 	classifier, _ := ClassifierOf(job, k, Options{}) // its selector does not matter
@@ -70,11 +70,11 @@ func (k Keys) EnterTracking(job *batchv1.Job, owned []*corev1.Pod) (t Transition
 	status.Succeeded = max(status.Succeeded, job.Status.Succeeded)
 	status.Failed = max(status.Failed, job.Status.Failed)
 	if classifier.Indexed {
-		before, _ := lifecycle.ReadIndexes(&job.Status, classifier.Completions)
+		before, _ := jobstatus.ReadIndexes(&job.Status, classifier.Completions)
 		all := completed.Set().Union(before)
 		status.Succeeded, status.Completed = int32(all.Len()), all.String()
 	}
-	t.Status = lifecycle.MergePatch(job.UID, job.ResourceVersion, status)
+	t.Status = status.patch(job)
 	return t
 }
 
@@ -96,7 +96,7 @@ func (k Keys) LeaveTracking(job *batchv1.Job, owned []*corev1.Pod) (t Transition
 		return t
 	}
 	if job.Status.UncountedTerminatedPods != nil {
-		t.Status = lifecycle.MergePatch(job.UID, job.ResourceVersion, legacyStatus{})
+		t.Status = legacyStatus{}.patch(job)
 	}
 	if _, ok := job.Annotations[batchv1.JobTrackingFinalizer]; ok {
 		// cannot fail: there are only strings and nil
@@ -113,4 +113,13 @@ type legacyStatus struct {
 	Failed    int32                            `json:"failed,omitempty"`
 	Completed string                           `json:"completedIndexes,omitempty"`
 	Uncounted *batchv1.UncountedTerminatedPods `json:"uncountedTerminatedPods"`
+}
+
+// patch returns the JSON merge patch of this version of the Job.
+func (s legacyStatus) patch(job *batchv1.Job) []byte {
+	// cannot fail: there are only strings, numbers and nil
+	b, _ := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": job.UID, "resourceVersion": job.ResourceVersion}, "status": s,
+	})
+	return b
 }

@@ -22,7 +22,7 @@ func patched(t tracking.Transition) (uids []types.UID) {
 // owned by it and the annotation from the Job. Sets
 // .status.uncountedTerminatedPods to nil."
 func TestLeaveTracking(t *testing.T) {
-	job := Job()
+	job := NewJob()
 	job.ResourceVersion = "12"
 	job.Annotations = map[string]string{batchv1.JobTrackingFinalizer: ""}
 	job.Status = batchv1.JobStatus{Active: 1, Succeeded: 2, Failed: 3, UncountedTerminatedPods: Lists([]types.UID{"s"}, nil)}
@@ -61,7 +61,7 @@ func TestEnterTracking(t *testing.T) {
 		"tracked already":    {batchv1.JobStatus{UncountedTerminatedPods: Lists(nil, nil)}, ""},
 		"the Job has failed": {batchv1.JobStatus{Conditions: []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}}, ""},
 	} {
-		job := Job()
+		job := NewJob()
 		job.ResourceVersion, job.Status = "12", c.status
 		enter := names.EnterTracking(job, pods)
 		if c.want == "" {
@@ -80,7 +80,7 @@ func TestEnterTracking(t *testing.T) {
 // In an Indexed Job the pods with a valid index count, and each index once. Failures that a
 // rule ignores do not count.
 func TestEnterTracking_indexed(t *testing.T) {
-	job := Job()
+	job := NewJob()
 	indexed(5)(job)
 	job.Spec.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
 		Action:          batchv1.PodFailurePolicyActionIgnore,

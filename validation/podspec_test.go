@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// conformance/validation compares the defaults with those of the API server, in templates in which
+// test/kubernetes/conformance/validation compares the defaults with those of the API server, in templates in which
 // any field is set.
 func TestDefaultedPodSpec(t *testing.T) {
 	spec := &corev1.PodSpec{

@@ -19,9 +19,9 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 
-	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/controller"
+	"github.com/jobfate/jobfate/decide"
 )
 
 // settings holds the flags. --kubeconfig is controller-runtime's.
@@ -98,13 +98,13 @@ func (s *settings) options() controller.Options {
 	if o.QPS = float32(s.qps); o.QPS == 0 {
 		o.QPS = -1
 	}
-	o.Decide = []jobfate.Option{jobfate.Backoff(s.backoff), jobfate.MaxChanges(s.maxChanges),
-		jobfate.MaxUncounted(s.maxUncounted), jobfate.FailLostPods(s.failLostPods)}
+	o.Decide = []decide.Option{decide.Backoff(s.backoff), decide.MaxChanges(s.maxChanges),
+		decide.MaxUncounted(s.maxUncounted), decide.FailLostPods(s.failLostPods)}
 	if s.succeedOnZero {
-		o.Decide = append(o.Decide, jobfate.SucceedOnExitZero())
+		o.Decide = append(o.Decide, decide.SucceedOnExitZero())
 	}
 	if s.fillFreeSlots {
-		o.Decide = append(o.Decide, jobfate.FillFreeSlots())
+		o.Decide = append(o.Decide, decide.FillFreeSlots())
 	}
 	o.Manager = *s.manager
 	if o.Manager.Metrics.SecureServing {

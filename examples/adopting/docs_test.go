@@ -9,7 +9,7 @@ import (
 )
 
 // Each block of Go in docs/adopting.md consists of functions of these programs, as they are, or of
-// an example of the package. e2e/kinds runs the block about a kind of one's own.
+// an example of the package. test/kubernetes/e2e/kinds runs the block about a kind of one's own.
 func TestDocument(t *testing.T) {
 	var sources strings.Builder
 	for _, pattern := range []string{"clientgo/*.go", "reconciler/*.go", "../queue/*.go", "../outcome/*.go", "../../example_tour_test.go"} {

@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"github.com/jobfate/jobfate/controller/live"
 	"github.com/jobfate/jobfate/jobtest/kube"
-	"github.com/jobfate/jobfate/jobtest/live"
 )
 
 func init() { ctrl.SetLogger(logr.Discard()) }

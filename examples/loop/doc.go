@@ -1,5 +1,5 @@
 // Package loop is a Job controller in about sixty lines. It sends the requests of a
-// [jobfate.Machine].
+// [machine.Machine].
 //
 // It writes through an interface of one method, so it works with any client library. Its test runs
 // it on a simulated cluster in which requests fail, answers get lost, caches lag and the loop

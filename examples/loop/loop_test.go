@@ -12,24 +12,25 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/jobfate/jobfate"
-	"github.com/jobfate/jobfate/cluster"
+	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/examples/loop"
 	"github.com/jobfate/jobfate/jobtest/chaos"
+	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/effort"
 	"github.com/jobfate/jobfate/jobtest/referee"
+	"github.com/jobfate/jobfate/machine"
 	"github.com/jobfate/jobfate/tracking"
 )
 
 // onCluster runs the loop on the simulated cluster.
 type onCluster struct {
-	machine *jobfate.Machine
-	opts    []jobfate.Option
+	machine *machine.Machine
+	opts    []decide.Option
 	updates bool // statuses are stored with updates instead of patches
 }
 
-func newOnCluster(updates bool, opts ...jobfate.Option) *onCluster {
-	return &onCluster{jobfate.NewMachine(opts...), opts, updates}
+func newOnCluster(updates bool, opts ...decide.Option) *onCluster {
+	return &onCluster{machine.New(opts...), opts, updates}
 }
 
 func (o *onCluster) Sync(c *cluster.Client) (time.Duration, error) {
@@ -43,7 +44,7 @@ func (o *onCluster) Sync(c *cluster.Client) (time.Duration, error) {
 	if err := loop.Free(ctx, api, c.Pods, jobs, o.opts...); err != nil {
 		return 0, err
 	}
-	return loop.Sync(ctx, api, o.machine, jobfate.View{
+	return loop.Sync(ctx, api, o.machine, machine.View{
 		Now: c.Now, Job: c.Job, Pods: c.Pods, JobsVersion: c.JobsVersion, PodsVersion: c.PodsVersion, Barrier: c.Barrier,
 	})
 }
@@ -55,8 +56,8 @@ type client struct {
 	updates bool
 }
 
-func (c client) Send(_ context.Context, r jobfate.Request) (object runtime.Object, err error) {
-	if c.updates && r.Verb == jobfate.PatchStatus {
+func (c client) Send(_ context.Context, r machine.Request) (object runtime.Object, err error) {
+	if c.updates && r.Verb == machine.PatchStatus {
 		object, err = c.update(r)
 	} else {
 		object, err = c.Do(r)
@@ -68,7 +69,7 @@ func (c client) Send(_ context.Context, r jobfate.Request) (object runtime.Objec
 }
 
 // update stores the status as a controller does whose objects have it elsewhere.
-func (c client) update(r jobfate.Request) (runtime.Object, error) {
+func (c client) update(r machine.Request) (runtime.Object, error) {
 	job := &batchv1.Job{Status: *r.Status}
 	job.Namespace, job.Name, job.ResourceVersion = r.Namespace, r.Name, r.ResourceVersion
 	job, err := c.UpdateStatus(job)
@@ -149,12 +150,12 @@ func TestLoopUnderFire(t *testing.T) {
 	keys := tracking.Keys{Finalizer: "example.com/counted"}
 	for name, tc := range map[string]struct {
 		rules   referee.Rules
-		opts    []jobfate.Option
+		opts    []decide.Option
 		updates bool
 	}{
 		"a Job": {},
 		"a custom resource": {referee.Rules{Owner: kind.GroupKind(), Keys: keys},
-			[]jobfate.Option{jobfate.OwnerKind(kind), jobfate.Keys(keys)}, true},
+			[]decide.Option{decide.OwnerKind(kind), decide.Keys(keys)}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(schedules()) {

@@ -8,6 +8,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
@@ -49,7 +50,7 @@ func (q *Queue) Admit(quota int32, jobs []*batchv1.Job) (admitted []*batchv1.Job
 // Holds returns how much of the quota a Job uses: the largest number of pods that it may have at once.
 // Prefer the pod replacement policy Failed: that is then never more than its parallelism.
 func (q *Queue) Holds(job *batchv1.Job) int64 {
-	atOnce := jobstatus.DemandOf(job).AtOnce
+	atOnce := decide.DemandOf(job).AtOnce
 	if q.seen[nameOf(job)].After(job).Observed() {
 		return atOnce.Least // the pods that are not gone yet
 	}

@@ -30,16 +30,16 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// The second table of docs/replace.md has the classes of conformance/frameworks, and the functions
+// The second table of docs/replace.md has the classes of test/adopters, and the functions
 // that each class is about.
 func TestClasses(t *testing.T) {
 	compared := map[string][]string{} // the functions of each class
-	files, err := filepath.Glob("../../conformance/frameworks/*/*_test.go")
+	files, err := filepath.Glob("../../test/adopters/*/*_test.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	name := regexp.MustCompile(`(?m)^\t\t\tName: +"([^"]+)"|{Name: +"([^"]+)"|(frameworks\.Contradictory)`)
-	for _, file := range append(files, "../../conformance/frameworks/functions_test.go") {
+	name := regexp.MustCompile(`(?m)^\t\t\tName: +"([^"]+)"|{Name: +"([^"]+)"|(adopters\.Contradictory)`)
+	for _, file := range append(files, "../../test/adopters/functions_test.go") {
 		function := ""
 		for _, found := range name.FindAllStringSubmatch(readFile(t, file), -1) {
 			switch class := found[2]; {
@@ -68,6 +68,6 @@ func TestClasses(t *testing.T) {
 		}
 	}
 	if len(described) != len(compared) {
-		t.Errorf("docs/replace.md has %d classes, conformance/frameworks %d", len(described), len(compared))
+		t.Errorf("docs/replace.md has %d classes, test/adopters %d", len(described), len(compared))
 	}
 }

@@ -1,15 +1,14 @@
 package replace
 
 import (
+	"github.com/jobfate/jobfate/decide"
 	batchv1 "k8s.io/api/batch/v1"
-
-	"github.com/jobfate/jobfate/jobstatus"
 )
 
 // Reclaimable returns how many of the pods that a queue has reserved for a Job it may give away:
 // the Job will not need them again. The queue has reserved Reserved pods.
 func Reclaimable(job *batchv1.Job) int64 {
-	return max(0, Reserved(job)-jobstatus.DemandOf(job).AtOnce.Most)
+	return max(0, Reserved(job)-decide.DemandOf(job).AtOnce.Most)
 }
 
 // Reserved returns the most pods that a Job has at once when it starts.

@@ -16,8 +16,8 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/yaml"
 
+	"github.com/jobfate/jobfate/controller/live"
 	"github.com/jobfate/jobfate/jobtest/kube"
-	"github.com/jobfate/jobfate/jobtest/live"
 )
 
 func init() { ctrl.SetLogger(logr.Discard()) }

@@ -16,7 +16,7 @@ import (
 
 // largeJob is an Indexed Job of 1,000 completions. A limit of 0 means none per index.
 func largeJob(limitPerIndex int32) *batchv1.Job {
-	job := Job()
+	job := NewJob()
 	job.Spec.CompletionMode, job.Spec.Completions = new(batchv1.IndexedCompletion), new(int32(1000))
 	if limitPerIndex > 0 {
 		job.Spec.BackoffLimitPerIndex = &limitPerIndex
@@ -132,7 +132,7 @@ func TestCost_noChange(t *testing.T) {
 // Most Jobs have one pod. What they do not have takes no memory.
 func TestCost_memoryOfOnePod(t *testing.T) {
 	for _, indexed := range []bool{false, true} {
-		job := Job()
+		job := NewJob()
 		if indexed {
 			job = largeJob(3)
 		}
@@ -163,7 +163,7 @@ func TestCost_memoryOfOneFailure(t *testing.T) {
 
 // The pods of a large Job are found by name in a map.
 func TestCost_names(t *testing.T) {
-	c, _ := censusOf(t, Job(), tracking.Options{}, somePods(20)...)
+	c, _ := censusOf(t, NewJob(), tracking.Options{}, somePods(20)...)
 	c.PutNamed("absent", nil)
 	Same(t, "names", len(c.names), 20)
 }
@@ -191,7 +191,7 @@ func TestIsSparse(t *testing.T) {
 		most, left int
 		want       bool
 	}{{100, 100, false}, {100, 25, false}, {100, 24, true}, {100, 0, true}, {99, 0, false}} {
-		c, _ := censusOf(t, Job(), tracking.Options{}, somePods(tc.most)...)
+		c, _ := censusOf(t, NewJob(), tracking.Options{}, somePods(tc.most)...)
 		for i := tc.left; i < tc.most; i++ {
 			c.drop(c.Of(types.UID(fmt.Sprint("pod-", i))))
 		}
@@ -206,7 +206,7 @@ func TestDiffers(t *testing.T) {
 		want               bool
 	}{{100, 100, 0, true}, {100, 51, 0, true}, {100, 51, 1, true}, {100, 50, 0, false}, {100, 0, 0, false}, {99, 99, 0, false}} {
 		pods := somePods(tc.pods)
-		c, _ := censusOf(t, Job(), tracking.Options{}, pods...)
+		c, _ := censusOf(t, NewJob(), tracking.Options{}, pods...)
 		for i := range tc.copies {
 			pods[i] = pods[i].DeepCopy()
 		}

@@ -9,12 +9,13 @@ import (
 
 	"github.com/jobfate/jobfate/internal/lifecycle"
 	. "github.com/jobfate/jobfate/internal/podtest"
+	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/tracking"
 )
 
 // job returns a Job with the spec and the lists of a world.
 func (w world) job() *batchv1.Job {
-	job := Job()
+	job := NewJob()
 	if w.Indexed {
 		job.Spec.CompletionMode, job.Spec.Completions = new(batchv1.IndexedCompletion), &w.Completions
 	}
@@ -46,7 +47,7 @@ func TestRandom_count(t *testing.T) {
 		job.Status.CompletedIndexes, job.Status.FailedIndexes = completed.String(), new(failed.String())
 
 		c := take(classifierOf(t, job), w.Pods...)
-		results := c.IndexResults(lifecycle.ReadIndexes(&job.Status, w.Completions))
+		results := c.IndexResults(jobstatus.ReadIndexes(&job.Status, w.Completions))
 		want := c.Account(tracking.AccountInputs{
 			Ending:       lifecycle.Decide(&lifecycle.Facts{Conditions: job.Status.Conditions}).Interim,
 			Deleting:     job.DeletionTimestamp != nil,

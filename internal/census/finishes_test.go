@@ -18,7 +18,7 @@ import (
 // pods, of those without a FailJob verdict, or of some pods. backoff.Record.With says the same of lists of times.
 func TestRandom_backoffChange(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		job := Job()
+		job := NewJob()
 		job.Spec.PodFailurePolicy = ExitCodePolicy()
 		lists := Lists(nil, nil)
 		job.Status.UncountedTerminatedPods = lists
@@ -102,7 +102,7 @@ func TestRebuilt(t *testing.T) {
 		{"a success after a deletion", []*corev1.Pod{failed("a", 5, Released, Deleted), Pod("b", Exit(0, After(9)), Released)}, nil, 0, 0},
 		{"a later success is counted", []*corev1.Pod{failed("a", 1, Released), Pod("b", Exit(0, After(2)), Released)}, nil, 0, 0},
 	} {
-		job := Job()
+		job := NewJob()
 		job.Status.UncountedTerminatedPods = Lists(nil, test.failed)
 		want := backoff.Record{Job: "job", Failures: test.failures}
 		if test.failures > 0 {
@@ -115,7 +115,7 @@ func TestRebuilt(t *testing.T) {
 // Of several successes the last one counts, in whatever order the pods are given.
 func TestBackoffChangeOf_severalSuccesses(t *testing.T) {
 	pods := []*corev1.Pod{Pod("a", Exit(0, After(1))), Pod("b", Exit(ExitPlain, After(2))), Pod("c", Exit(0, After(3)))}
-	c := take(classifierOf(t, Job()), pods...)
+	c := take(classifierOf(t, NewJob()), pods...)
 	for range 2 {
 		r := c.BackoffChangeOf(pods).With(backoff.Record{Failures: 4, LastFailure: Noon()})
 		Same(t, "the record", r, backoff.Record{})

@@ -36,7 +36,7 @@ func classifierOf(t interface{ Fatalf(string, ...any) }, job *batchv1.Job) track
 
 // readUncounted returns uncounted lists as they are read from a status.
 func readUncounted(lists *batchv1.UncountedTerminatedPods) tracking.Uncounted {
-	job := Job()
+	job := NewJob()
 	job.Status.UncountedTerminatedPods = lists
 	c, _ := tracking.ClassifierOf(job, names, tracking.Options{})
 	return c.Uncounted

@@ -171,7 +171,7 @@ func TestRestarts_ofNewVersions(t *testing.T) {
 	restarted := func(n int32) Edit {
 		return func(pod *corev1.Pod) { pod.Status.ContainerStatuses = []corev1.ContainerStatus{{RestartCount: n}} }
 	}
-	job := Job()
+	job := NewJob()
 	job.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
 	lost := func(pod *corev1.Pod) { pod.DeletionTimestamp, pod.Spec.NodeName = new(After(0)), "node" }
 	c, _ := censusOf(t, job, tracking.Options{LostAfter: time.Second, Now: After(5).Time}, Pod("a", restarted(2)), Pod("b", restarted(3), lost))
@@ -183,7 +183,7 @@ func TestRestarts_ofNewVersions(t *testing.T) {
 // The time until a pod is lost ends with the pod, and a clock that goes back brings it back.
 func TestUntilLost_again(t *testing.T) {
 	of := func(now int) *tracking.Classifier {
-		c := Must(tracking.ClassifierOf(Job(), tracking.Keys{}, tracking.Options{LostAfter: 10 * time.Second, Now: After(now).Time}))
+		c := Must(tracking.ClassifierOf(NewJob(), tracking.Keys{}, tracking.Options{LostAfter: 10 * time.Second, Now: After(now).Time}))
 		return &c
 	}
 	deleted := func(pod *corev1.Pod) { pod.DeletionTimestamp, pod.Spec.NodeName = new(After(0)), "node" }
@@ -204,7 +204,7 @@ func TestUntilLost_again(t *testing.T) {
 
 // Pods that come after a census has become sparse do not make it dense, and a record that was dropped holds no pod.
 func TestIsSparse_afterAnotherPod(t *testing.T) {
-	c, _ := censusOf(t, Job(), tracking.Options{}, somePods(100)...)
+	c, _ := censusOf(t, NewJob(), tracking.Options{}, somePods(100)...)
 	first := c.Of("pod-0")
 	for _, pod := range somePods(90) {
 		c.drop(c.Of(pod.UID))

@@ -27,7 +27,7 @@ func TestPut_newVersion(t *testing.T) {
 		"without its finalizer":   {{Index("0"), Failed}, {Index("0"), Failed, Released}},
 	} {
 		for _, limit := range []*int32{nil, new(int32(3))} {
-			job := Job()
+			job := NewJob()
 			job.Spec.CompletionMode, job.Spec.Completions, job.Spec.BackoffLimitPerIndex = &indexed, &completions, limit
 			c := newCensus(classifierOf(t, job), 0)
 			for i := range 10 { // a census with few pods has no maps
@@ -86,7 +86,7 @@ func TestRemove_oneOfTwoFailures(t *testing.T) {
 // A pod that was created under the name of another one replaces it.
 func TestPutNamed_anotherPod(t *testing.T) {
 	for _, others := range []int{0, 10} { // without and with maps
-		c := newCensus(classifierOf(t, Job()), 0)
+		c := newCensus(classifierOf(t, NewJob()), 0)
 		for i := range others {
 			c.Put(Pod(fmt.Sprint("other-", i)))
 		}
@@ -116,7 +116,7 @@ func TestUntilLost(t *testing.T) {
 	}{
 		{[]*corev1.Pod{next, now, later, never}, 2 * time.Second}, {[]*corev1.Pod{never}, 0}, {[]*corev1.Pod{now}, 0},
 	} {
-		of := Must(tracking.ClassifierOf(Job(), names, tracking.Options{LostAfter: 10 * time.Second, Now: After(20).Time}))
+		of := Must(tracking.ClassifierOf(NewJob(), names, tracking.Options{LostAfter: 10 * time.Second, Now: After(20).Time}))
 		c := take(of, tc.pods...)
 		c.SetClassifier(&of)
 		Same(t, "UntilLost", c.UntilLost, tc.want)
@@ -129,7 +129,7 @@ func TestPutNamed_otherNamespace(t *testing.T) {
 	for _, n := range []int{1, 20} {
 		mine, elsewhere := Pod("mine"), Pod("elsewhere")
 		mine.Name, elsewhere.Name, elsewhere.Namespace = "pod", "pod", "other"
-		c := newCensus(classifierOf(t, Job()), 0)
+		c := newCensus(classifierOf(t, NewJob()), 0)
 		Same(t, "read", c.Read(clones([]*corev1.Pod{elsewhere}, n)), true)
 		for step, pod := range []*corev1.Pod{mine, nil, mine} {
 			c.PutNamed("pod", pod)

@@ -22,7 +22,7 @@ import (
 func TestRandom_read(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
-		job := Job()
+		job := NewJob()
 		if OneIn(t, 3, "a selector of the user") {
 			job.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "job", "tier": "x"}}
 			if OneIn(t, 2, "with an expression") {
@@ -105,7 +105,7 @@ func TestRead_broken(t *testing.T) {
 		{"two have the same UID", append(pods(40), Pod("uid-39")), true},
 		{"two foreign pods have the same UID", append(pods(40), Pod("x", ControlledBy("other")), Pod("x", ControlledBy("other"))), true},
 	} {
-		c := newCensus(classifierOf(t, Job()), len(tc.pods))
+		c := newCensus(classifierOf(t, NewJob()), len(tc.pods))
 		pods := append([]*corev1.Pod{Pod("other", ControlledBy("another"))}, tc.pods...)
 		Same(t, tc.reason, c.Read(pods), !tc.want)
 		Same(t, tc.reason+": Replace", newCensus(tracking.Classifier{}, 0).Replace(pods), !tc.want)

@@ -102,7 +102,7 @@ func records(rs []*census.Record) (out []types.UID) {
 // do its clones, which are independent.
 func TestRandom_everyStep(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		o := &inputs{world: drawWorld(t), job: classifierOf(t, Job()), pods: map[types.UID]*corev1.Pod{}}
+		o := &inputs{world: drawWorld(t), job: classifierOf(t, NewJob()), pods: map[types.UID]*corev1.Pod{}}
 		crowded := rapid.Bool().Draw(t, "crowded") // several pods of each index, many of them failed
 		if crowded {
 			o.world.Indexed, o.world.PerIndex, o.world.Completions = true, true, 3

@@ -51,7 +51,7 @@ func TestSequences(t *testing.T) {
 		}
 		Same(t, "items", set.len(), i+1)
 	}
-	c, _ := censusOf(t, Job(), tracking.Options{}, somePods(4)...)
+	c, _ := censusOf(t, NewJob(), tracking.Options{}, somePods(4)...)
 	for range c.All() {
 		break
 	}

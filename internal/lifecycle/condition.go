@@ -9,25 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// True returns the first condition of one of the types that has the status True, or nil.
-func True(conditions []batchv1.JobCondition, types ...batchv1.JobConditionType) *batchv1.JobCondition {
-	for i := range conditions {
-		if c := &conditions[i]; slices.Contains(types, c.Type) && c.Status == corev1.ConditionTrue {
-			return c
-		}
-	}
-	return nil
-}
-
-// Finished returns the terminal condition of the Job, Complete or Failed, or
-// nil while it has none.
-func Finished(job *batchv1.Job) *batchv1.JobCondition {
-	if job == nil {
-		return nil
-	}
-	return True(job.Status.Conditions, batchv1.JobComplete, batchv1.JobFailed)
-}
-
 // newCondition returns a condition whose times are now.
 func newCondition(t batchv1.JobConditionType, status corev1.ConditionStatus, reason, message string,
 	now time.Time) batchv1.JobCondition {

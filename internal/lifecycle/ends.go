@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/jobstatus"
 )
 
 // Facts holds what the end of a Job depends on. A field with its zero value ends no Job.
@@ -111,7 +112,8 @@ var ends = []row{
 func Decide(f *Facts) End {
 	for at, r := range ends {
 		if v := r.verdict(f); v != nil {
-			return End{rule: int8(at), Interim: r.interim, Verdict: *v, Decided: True(f.Conditions, r.interim) != nil}
+			decided := jobstatus.True(f.Conditions, r.interim) != nil
+			return End{rule: int8(at), Interim: r.interim, Verdict: *v, Decided: decided}
 		}
 	}
 	return End{}
@@ -119,7 +121,7 @@ func Decide(f *Facts) End {
 
 func decided(t batchv1.JobConditionType) func(*Facts) *Verdict {
 	return func(f *Facts) *Verdict {
-		c := True(f.Conditions, t)
+		c := jobstatus.True(f.Conditions, t)
 		if c == nil {
 			return nil
 		}

@@ -8,6 +8,8 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobfate/jobfate/jobstatus"
 )
 
 // EnterInterim adds the interim condition of an End to a status, unless the status has it
@@ -15,7 +17,7 @@ import (
 // pods that it came from. As in the Job controller, a condition of that type that is not
 // True stays in the list.
 func EnterInterim(out *batchv1.JobStatus, end End, now time.Time) {
-	if !end.Ended() || True(out.Conditions, end.Interim) != nil {
+	if !end.Ended() || jobstatus.True(out.Conditions, end.Interim) != nil {
 		return
 	}
 	c := newCondition(end.Interim, corev1.ConditionTrue, end.Reason, end.Message, now)
@@ -31,7 +33,7 @@ func EnterInterim(out *batchv1.JobStatus, end End, now time.Time) {
 // the start time.
 func EnterTerminal(out *batchv1.JobStatus, end End, terminating int32, now time.Time) bool {
 	lists := cmp.Or(out.UncountedTerminatedPods, &batchv1.UncountedTerminatedPods{})
-	if !end.Ended() || True(out.Conditions, end.Interim) == nil || out.Active > 0 || terminating > 0 ||
+	if !end.Ended() || jobstatus.True(out.Conditions, end.Interim) == nil || out.Active > 0 || terminating > 0 ||
 		len(lists.Succeeded)+len(lists.Failed) > 0 {
 		return false
 	}

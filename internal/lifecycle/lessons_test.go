@@ -14,6 +14,7 @@ import (
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/internal/lifecycle"
 	. "github.com/jobfate/jobfate/internal/podtest"
+	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/validation"
 )
 
@@ -25,14 +26,14 @@ func TestLesson_k125909_conditionStatus(t *testing.T) {
 			conditions = append(conditions, Stated(c, status))
 		}
 		for _, c := range ConditionTypes() {
-			Same(t, fmt.Sprintf("True(%s=%q)", c, status), lifecycle.True(conditions, c), nil)
+			Same(t, fmt.Sprintf("True(%s=%q)", c, status), jobstatus.True(conditions, c), nil)
 		}
 		Same(t, string(status)+": end", lifecycle.Decide(&lifecycle.Facts{Conditions: conditions}), lifecycle.End{})
-		Same(t, string(status)+": finished", lifecycle.Finished(WithConditions(conditions...)), nil)
+		Same(t, string(status)+": finished", jobstatus.Finished(WithConditions(conditions...)), nil)
 	}
 	// A condition that is not True does not hide a later one that is.
 	both := WithConditions(No(batchv1.JobFailed), Yes(batchv1.JobFailed), No(batchv1.JobFailureTarget), Yes(batchv1.JobFailureTarget))
-	Same(t, "finished", lifecycle.Finished(both), &both.Status.Conditions[1])
+	Same(t, "finished", jobstatus.Finished(both), &both.Status.Conditions[1])
 	Same(t, "end", lifecycle.Decide(&lifecycle.Facts{Conditions: both.Status.Conditions}).Rule(), "FailureTarget")
 }
 
@@ -76,7 +77,7 @@ func TestLesson_k134521_suspendResumeSuspend(t *testing.T) {
 
 // Fields without their defaults caused panics.
 func TestLesson_k121011_nothingPanics(t *testing.T) {
-	Same(t, "Finished", lifecycle.Finished(nil), nil)
+	Same(t, "Finished", jobstatus.Finished(nil), nil)
 	Same(t, "a zero end", lifecycle.End{}.Terminal(), batchv1.JobFailed)
 	Same(t, "a policy for no completions", lifecycle.NewSuccessPolicy(&batchv1.SuccessPolicy{
 		Rules: []batchv1.SuccessPolicyRule{{}, {SucceededCount: new(int32(-1))}, {SucceededIndexes: new("-")}},

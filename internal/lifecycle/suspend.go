@@ -6,6 +6,8 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobfate/jobfate/jobstatus"
 )
 
 // Suspend brings the Suspended condition of a status in line with the spec. Suspending
@@ -21,7 +23,7 @@ func Suspend(out *batchv1.JobStatus, suspend bool, now time.Time) (changed bool)
 	if suspend {
 		want = newCondition(batchv1.JobSuspended, corev1.ConditionTrue, "JobSuspended", "Job suspended", now)
 	}
-	wasSuspended := True(out.Conditions, batchv1.JobSuspended) != nil
+	wasSuspended := jobstatus.True(out.Conditions, batchv1.JobSuspended) != nil
 	out.Conditions, changed = set(out.Conditions, want)
 	switch {
 	case changed && suspend:

@@ -5,6 +5,7 @@ package podtest
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -30,8 +31,8 @@ func After(seconds int) metav1.Time {
 	return metav1.NewTime(Noon().Add(time.Duration(seconds) * time.Second))
 }
 
-// Job returns the Job that the pods of Pod belong to.
-func Job() *batchv1.Job {
+// NewJob returns the Job that the pods of Pod belong to.
+func NewJob() *batchv1.Job {
 	return &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "job-uid"},
 		Spec: batchv1.JobSpec{
@@ -50,7 +51,7 @@ func Pod(uid string, edits ...Edit) *corev1.Pod {
 			Namespace: "ns", Name: "pod-" + uid, UID: types.UID(uid), ResourceVersion: "7",
 			Labels:     map[string]string{"app": "job"},
 			Finalizers: []string{batchv1.JobTrackingFinalizer},
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(Job(),
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(NewJob(),
 				batchv1.SchemeGroupVersion.WithKind("Job"))},
 			CreationTimestamp: After(-60),
 		},
@@ -152,6 +153,49 @@ func No(t batchv1.JobConditionType) batchv1.JobCondition { return Stated(t, core
 func ConditionTypes() []batchv1.JobConditionType {
 	return []batchv1.JobConditionType{batchv1.JobComplete, batchv1.JobFailed, batchv1.JobSuspended,
 		batchv1.JobFailureTarget, batchv1.JobSuccessCriteriaMet, "Other"}
+}
+
+// Train returns a Job at version 10 with the given parallelism.
+func Train(parallelism int32) *batchv1.Job {
+	job := NewJob()
+	job.Name, job.ResourceVersion = "train", "10"
+	job.Spec = batchv1.JobSpec{Parallelism: &parallelism, Completions: &parallelism}
+	job.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"job": "train"}}
+	job.Spec.Template.Labels = map[string]string{"job": "train"}
+	job.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyNever
+	return job
+}
+
+// PodOf returns a pod of a Job at a version.
+func PodOf(job *batchv1.Job, uid, version string, edits ...Edit) *corev1.Pod {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: job.Namespace, Name: "train-" + uid, UID: types.UID(uid), ResourceVersion: version,
+		Labels: job.Spec.Template.Labels, Finalizers: []string{batchv1.JobTrackingFinalizer},
+	}}
+	owner := metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))
+	pod.OwnerReferences = []metav1.OwnerReference{*owner}
+	for _, edit := range edits {
+		edit(pod)
+	}
+	return pod
+}
+
+// Unlabelled removes the labels of a pod.
+func Unlabelled(pod *corev1.Pod) { pod.Labels = nil }
+
+// Ready makes a pod run and be ready.
+func Ready(pod *corev1.Pod) {
+	Phase(corev1.PodRunning)(pod)
+	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+}
+
+// Texts returns what the elements of a list print, sorted.
+func Texts[T fmt.Stringer](all []T) (texts []string) {
+	for _, x := range all {
+		texts = append(texts, x.String())
+	}
+	slices.Sort(texts)
+	return texts
 }
 
 // WithConditions returns a Job with these conditions.

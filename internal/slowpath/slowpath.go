@@ -10,16 +10,17 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/internal/inside"
+	"github.com/jobfate/jobfate/machine"
 )
 
-// Check makes a Machine panic if it decides differently from [jobfate.Decide].
-func Check(m *jobfate.Machine) { inside.Decide(m, decide) }
+// Check makes a Machine panic if it decides differently from [decide.Job].
+func Check(m *machine.Machine) { inside.Decide(m, compared) }
 
-func decide(s jobfate.Snapshot, o jobfate.Option, usual inside.Usual) (jobfate.Decision, error) {
+func compared(s decide.Snapshot, o decide.Option, usual inside.Usual) (decide.Decision, error) {
 	got, err := usual(s)
-	want, wantErr := jobfate.Decide(s, o)
+	want, wantErr := decide.Job(s, o)
 	if text, wantText := fmt.Sprint(err), fmt.Sprint(wantErr); text != wantText {
 		panic(fmt.Sprintf("the Machine's decision returns error %s, a decision from scratch returns %s", text,
 			wantText))
@@ -32,7 +33,7 @@ func decide(s jobfate.Snapshot, o jobfate.Option, usual inside.Usual) (jobfate.D
 
 // Diff describes how two decisions on the same snapshot differ, their facts included. It returns
 // an empty string if they do not.
-func Diff(got, want jobfate.Decision) (diff string) {
+func Diff(got, want decide.Decision) (diff string) {
 	for _, part := range [][2]reflect.Value{
 		{reflect.ValueOf(got), reflect.ValueOf(want)},
 		{reflect.ValueOf(factsOf(got)), reflect.ValueOf(factsOf(want))},
@@ -56,7 +57,7 @@ func Diff(got, want jobfate.Decision) (diff string) {
 }
 
 // settled returns the decision on a Job after all finalizers are removed.
-func settled(d jobfate.Decision) jobfate.Settled {
+func settled(d decide.Decision) decide.Settled {
 	gone := make([]types.UID, len(d.Strip))
 	for i, pod := range d.Strip {
 		gone[i] = pod.UID
@@ -65,7 +66,7 @@ func settled(d jobfate.Decision) jobfate.Settled {
 }
 
 // diffPods compares the pods, and those that the next pods replace.
-func diffPods(got, want *jobfate.Facts) string {
+func diffPods(got, want *decide.Facts) string {
 	if got == nil || want == nil {
 		return ""
 	}
@@ -81,11 +82,11 @@ func diffPods(got, want *jobfate.Facts) string {
 	return ""
 }
 
-func factsOf(d jobfate.Decision) jobfate.Facts {
+func factsOf(d decide.Decision) decide.Facts {
 	if f := d.Facts(); f != nil {
 		return *f
 	}
-	return jobfate.Facts{}
+	return decide.Facts{}
 }
 
 // creation is a creation with its pod.
@@ -98,7 +99,7 @@ type creation struct {
 // comparable returns a value that reflect.DeepEqual compares as users see it.
 func comparable(value any) any {
 	switch value := value.(type) {
-	case []jobfate.Creation:
+	case []decide.Creation:
 		var all []creation
 		for i, c := range value {
 			next := creation{Index: c.Index}
@@ -111,7 +112,7 @@ func comparable(value any) any {
 			all = append(all, next)
 		}
 		return all
-	case jobfate.InFlight:
+	case decide.InFlight:
 		return nil // an input
 	case *batchv1.Job, *batchv1.JobStatus:
 		return value // their texts take most of the time of a search

@@ -9,21 +9,22 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/jobfate/jobfate"
-	"github.com/jobfate/jobfate/cluster"
+	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/internal/inside"
+	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/machine"
 	"github.com/jobfate/jobfate/tracking"
 )
 
 // ForgetVerdict counts the pods with a FailJob verdict like other pods, although the status
 // lacks the verdict (kept-verdict in docs/divergences.md).
-func ForgetVerdict(s jobfate.Snapshot, d *jobfate.Decision) {
+func ForgetVerdict(s decide.Snapshot, d *decide.Decision) {
 	if s.InFlight.Status {
 		return
 	}
-	if len(d.Delete) > 0 && d.Delete[0].Cause == jobfate.CauseJobEnds { // the deletions wait for the verdict
-		var undone jobfate.Undone
+	if len(d.Delete) > 0 && d.Delete[0].Cause == decide.CauseJobEnds { // the deletions wait for the verdict
+		var undone decide.Undone
 		for _, deletion := range d.Delete {
 			undone.Deletions = append(undone.Deletions, deletion.Pod.UID)
 		}
@@ -53,9 +54,9 @@ func ForgetVerdict(s jobfate.Snapshot, d *jobfate.Decision) {
 
 // ForgetUnobserved decides like the Job controller without its consistency store: the status
 // counts the pods of the cache, even if writes of the controller are not observed yet.
-func ForgetUnobserved(s jobfate.Snapshot, o jobfate.Option, _ inside.Usual) (jobfate.Decision, error) {
+func ForgetUnobserved(s decide.Snapshot, o decide.Option, _ inside.Usual) (decide.Decision, error) {
 	s.InFlight.Pods = nil
-	return jobfate.Decide(s, o)
+	return decide.Job(s, o)
 }
 
 // StripFirst removes the finalizer of each ended pod, whether or not the status records the pod.
@@ -71,7 +72,7 @@ func StripFirst(client *cluster.Client) error {
 }
 
 // ForgetInFlight makes a Machine forget its writes in flight.
-func ForgetInFlight(machine *jobfate.Machine) {
+func ForgetInFlight(machine *machine.Machine) {
 	m := inside.Memory(machine)
 	m.Known, m.Shown, m.ReadFirst, m.Created, m.Deleted, m.Stripped, m.Lost = "", "", false, nil, nil, nil, nil
 }

@@ -9,10 +9,10 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/jobfate/jobfate"
-	"github.com/jobfate/jobfate/cluster"
+	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobtest"
+	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
 // Caller is the reference caller with a bug. The bug changes its memory, its view, its requests or the answers.
@@ -69,7 +69,7 @@ func Looking(how func(*cluster.View)) func() cluster.Controller { return With(Ca
 func Asking(how func(*cluster.Request)) func() cluster.Controller { return With(Caller{Ask: how}) }
 
 // Amended returns callers with changed decisions.
-func Amended(how func(jobfate.Snapshot, *jobfate.Decision)) func() cluster.Controller {
+func Amended(how func(decide.Snapshot, *decide.Decision)) func() cluster.Controller {
 	return func() cluster.Controller {
 		caller := jobtest.NewCaller()
 		caller.Guard = nil // the referee is to find it
@@ -79,8 +79,8 @@ func Amended(how func(jobfate.Snapshot, *jobfate.Decision)) func() cluster.Contr
 }
 
 // Spoiled returns callers whose first status write of each sync is changed.
-func Spoiled(how func(jobfate.Snapshot, *batchv1.JobStatus)) func() cluster.Controller {
-	return Amended(func(s jobfate.Snapshot, d *jobfate.Decision) {
+func Spoiled(how func(decide.Snapshot, *batchv1.JobStatus)) func() cluster.Controller {
+	return Amended(func(s decide.Snapshot, d *decide.Decision) {
 		if d.Status != nil {
 			d.Status = d.Status.DeepCopy()
 			how(s, d.Status)
@@ -148,14 +148,14 @@ func FromCache(v *cluster.View, q *cluster.Request, a cluster.Answer, err error)
 }
 
 // BothSets lists the completed indexes as failed too.
-func BothSets(_ jobfate.Snapshot, st *batchv1.JobStatus) {
+func BothSets(_ decide.Snapshot, st *batchv1.JobStatus) {
 	if st.FailedIndexes != nil && st.CompletedIndexes != "" {
 		st.FailedIndexes = &st.CompletedIndexes
 	}
 }
 
 // LeaveEarly removes UIDs from the list and counts them while their pods have the finalizer.
-func LeaveEarly(_ jobfate.Snapshot, st *batchv1.JobStatus) {
+func LeaveEarly(_ decide.Snapshot, st *batchv1.JobStatus) {
 	if u := st.UncountedTerminatedPods; u != nil && len(u.Failed) > 1 {
 		st.Failed += int32(len(u.Failed) - 1)
 		u.Failed = u.Failed[:1]
@@ -163,19 +163,19 @@ func LeaveEarly(_ jobfate.Snapshot, st *batchv1.JobStatus) {
 }
 
 // ListNone lists no uncounted pods.
-func ListNone(_ jobfate.Snapshot, st *batchv1.JobStatus) {
+func ListNone(_ decide.Snapshot, st *batchv1.JobStatus) {
 	st.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{}
 }
 
 // AddFailure adds a failure with each status.
-func AddFailure(s jobfate.Snapshot, st *batchv1.JobStatus) {
+func AddFailure(s decide.Snapshot, st *batchv1.JobStatus) {
 	if len(s.Pods) > 0 {
 		st.Failed++
 	}
 }
 
 // EndNow adds the terminal condition to a status that has FailureTarget, and counts the pods that it lists as failed.
-func EndNow(_ jobfate.Snapshot, st *batchv1.JobStatus) {
+func EndNow(_ decide.Snapshot, st *batchv1.JobStatus) {
 	c, u := st.Conditions, st.UncountedTerminatedPods
 	ends := len(c) > 0 && c[len(c)-1].Type == batchv1.JobFailureTarget
 	if ends && st.Active == 0 && st.StartTime != nil && u != nil {

@@ -13,12 +13,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
-	"github.com/jobfate/jobfate/cluster"
+	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/bugs"
+	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/internal/story"
 	"github.com/jobfate/jobfate/jobtest/referee"
 	"github.com/jobfate/jobfate/tracking"
@@ -50,7 +50,7 @@ var knownBugs = []bug{
 	{name: "k139428, active is a literal 0", property: "S10 S11", controller: bugs.Rewriting(func(st map[string]any) { st["active"] = 0 })},
 	{name: "seen, k125410, k111646, a counted pod is classified again when its phase flips", property: "S1 S11", controller: bugs.Spoiled(countFlips)},
 	{name: "k132144, an end without a start time", property: "S9 S11", controller: bugs.Rewriting(atEnd(func(st map[string]any) { st["startTime"] = nil }))},
-	{name: "k134521, the start time is reset", property: "S11", controller: bugs.Spoiled(func(s jobfate.Snapshot, st *batchv1.JobStatus) {
+	{name: "k134521, the start time is reset", property: "S11", controller: bugs.Spoiled(func(s decide.Snapshot, st *batchv1.JobStatus) {
 		st.StartTime = &metav1.Time{Time: s.Now}
 	})},
 	{name: "k125909, an interim condition that is False ends the Job", property: "S8 S11", controller: bugs.Rewriting(atEnd(func(st map[string]any) {
@@ -79,22 +79,22 @@ var knownBugs = []bug{
 			})
 		}
 	})},
-	{name: "the interim condition is appended each time", property: "S8 S11", controller: bugs.Spoiled(func(_ jobfate.Snapshot, st *batchv1.JobStatus) {
+	{name: "the interim condition is appended each time", property: "S8 S11", controller: bugs.Spoiled(func(_ decide.Snapshot, st *batchv1.JobStatus) {
 		for _, c := range st.Conditions {
 			if c.Type == batchv1.JobFailureTarget || c.Type == batchv1.JobSuccessCriteriaMet {
 				st.Conditions = append(st.Conditions, c)
 			}
 		}
 	})},
-	{name: "a suspended Job keeps its start time", property: "S20", controller: bugs.Spoiled(func(s jobfate.Snapshot, st *batchv1.JobStatus) {
+	{name: "a suspended Job keeps its start time", property: "S20", controller: bugs.Spoiled(func(s decide.Snapshot, st *batchv1.JobStatus) {
 		if st.StartTime == nil {
 			st.StartTime = s.Job.Status.StartTime
 		}
 	})},
-	{name: "the end of a Job is deferred", property: "S2 L1 L5", controller: bugs.Spoiled(func(_ jobfate.Snapshot, st *batchv1.JobStatus) {
+	{name: "the end of a Job is deferred", property: "S2 L1 L5", controller: bugs.Spoiled(func(_ decide.Snapshot, st *batchv1.JobStatus) {
 		st.Conditions = slices.DeleteFunc(st.Conditions, func(c batchv1.JobCondition) bool { return c.Type == batchv1.JobSuccessCriteriaMet })
 	})},
-	{name: "k125089, k125185, k121342, ready alone is not written", property: "L1", controller: bugs.Amended(func(s jobfate.Snapshot, d *jobfate.Decision) {
+	{name: "k125089, k125185, k121342, ready alone is not written", property: "L1", controller: bugs.Amended(func(s decide.Snapshot, d *decide.Decision) {
 		if d.Status != nil {
 			same := d.Status.DeepCopy()
 			same.Ready, same.Terminating = s.Job.Status.Ready, s.Job.Status.Terminating
@@ -110,7 +110,7 @@ var knownBugs = []bug{
 	{name: "k104666, UIDs leave the list while pods have the finalizer", property: "S1", controller: bugs.Spoiled(bugs.LeaveEarly)},
 	{name: "KEP-2307, finalizers are removed from uncounted pods", property: "S2", controller: bugs.Spoiled(bugs.ListNone)},
 	{name: "k109485, k119160, an end before all finalizers are removed", property: "S9 S11", controller: bugs.Spoiled(bugs.EndNow)},
-	{name: "k108645, k109429, k141329, the finalizer stays on pods of a Job that is over", property: "L2 L3", controller: bugs.Amended(func(s jobfate.Snapshot, d *jobfate.Decision) {
+	{name: "k108645, k109429, k141329, the finalizer stays on pods of a Job that is over", property: "L2 L3", controller: bugs.Amended(func(s decide.Snapshot, d *decide.Decision) {
 		if s.Job.DeletionTimestamp != nil {
 			d.Strip = nil
 		}
@@ -130,10 +130,10 @@ var knownBugs = []bug{
 			p.Labels = job.Spec.Template.Labels
 		}
 	}))},
-	{name: "k81227, k28486, counters fall", property: "S1 S3 S11", controller: bugs.Spoiled(func(_ jobfate.Snapshot, st *batchv1.JobStatus) {
+	{name: "k81227, k28486, counters fall", property: "S1 S3 S11", controller: bugs.Spoiled(func(_ decide.Snapshot, st *batchv1.JobStatus) {
 		st.Failed = 0
 	})},
-	{name: "k104130, a shared object is changed", property: "S1 S2 S12 L1 L2", controller: bugs.Amended(func(s jobfate.Snapshot, _ *jobfate.Decision) {
+	{name: "k104130, a shared object is changed", property: "S1 S2 S12 L1 L2", controller: bugs.Amended(func(s decide.Snapshot, _ *decide.Decision) {
 		for _, pod := range s.Pods {
 			if pod.Status.Phase == corev1.PodFailed {
 				pod.Status.Phase = corev1.PodSucceeded
@@ -160,7 +160,7 @@ var knownBugs = []bug{
 			p.Annotations[batchv1.JobCompletionIndexAnnotation] = "0"
 		}
 	}))},
-	{name: "k99865, k115349, duplicates and indexes out of range count", property: "S1 S11", controller: bugs.Spoiled(func(s jobfate.Snapshot, st *batchv1.JobStatus) {
+	{name: "k99865, k115349, duplicates and indexes out of range count", property: "S1 S11", controller: bugs.Spoiled(func(s decide.Snapshot, st *batchv1.JobStatus) {
 		if isIndexed(&s.Job.Spec) {
 			st.Succeeded = 0
 			for _, pod := range s.Pods {
@@ -188,7 +188,7 @@ var knownBugs = []bug{
 	})},
 	{name: "k70251, k92245, k60735, requeues count as failures", property: "S1", controller: bugs.Spoiled(bugs.AddFailure)},
 	{name: "k114391, parallelism bypasses the backoff", property: "S12", controller: func() cluster.Controller {
-		return jobtest.NewCaller(jobfate.Backoff(backoff.Policy{Base: time.Millisecond, Cap: time.Millisecond}))
+		return jobtest.NewCaller(decide.Backoff(backoff.Policy{Base: time.Millisecond, Cap: time.Millisecond}))
 	}},
 	{name: "k114516, k114768, an event resets the backoff", property: "S12", controller: amnesiac, job: plain},
 	{name: "k114650, a restart forgets the backoff", property: "S12", controller: bugs.Looking(withoutCounted), job: plain},
@@ -219,13 +219,13 @@ var knownBugs = []bug{
 		}
 	}))},
 	{name: "pods are created while the Job is suspended", property: "S7", controller: bugs.Spec(func(s *batchv1.JobSpec) { s.Suspend = new(bool) })},
-	{name: "pods are not deleted when the Job is suspended", property: "L1", controller: sparing(func(s jobfate.Snapshot, _ jobfate.Deletion) bool {
+	{name: "pods are not deleted when the Job is suspended", property: "L1", controller: sparing(func(s decide.Snapshot, _ decide.Deletion) bool {
 		return *s.Job.Spec.Suspend
 	})},
-	{name: "pods are not deleted when parallelism falls", property: "L1", controller: sparing(func(s jobfate.Snapshot, d jobfate.Deletion) bool {
-		return !*s.Job.Spec.Suspend && d.Cause == jobfate.CauseTooMany
+	{name: "pods are not deleted when parallelism falls", property: "L1", controller: sparing(func(s decide.Snapshot, d decide.Deletion) bool {
+		return !*s.Job.Spec.Suspend && d.Cause == decide.CauseTooMany
 	})},
-	{name: "a verdict is removed", property: "S8 S11", controller: bugs.Amended(func(s jobfate.Snapshot, d *jobfate.Decision) {
+	{name: "a verdict is removed", property: "S8 S11", controller: bugs.Amended(func(s decide.Snapshot, d *decide.Decision) {
 		if d.Status == nil && !referee.Ended(s.Job) {
 			d.Status = s.Job.Status.DeepCopy()
 		}
@@ -234,8 +234,8 @@ var knownBugs = []bug{
 		}
 	})},
 	{name: "the end is changed", property: "S1 S8 S11", controller: restless},
-	{name: "a rejected status is sent again and again", property: "L4 S11", controller: bugs.Spoiled(func(_ jobfate.Snapshot, st *batchv1.JobStatus) { st.Active = -1 })},
-	{name: "a status is written in each sync", property: "L1", controller: bugs.Amended(func(s jobfate.Snapshot, d *jobfate.Decision) {
+	{name: "a rejected status is sent again and again", property: "L4 S11", controller: bugs.Spoiled(func(_ decide.Snapshot, st *batchv1.JobStatus) { st.Active = -1 })},
+	{name: "a status is written in each sync", property: "L1", controller: bugs.Amended(func(s decide.Snapshot, d *decide.Decision) {
 		if d.Status == nil && !referee.Ended(s.Job) {
 			d.Status = s.Job.Status.DeepCopy()
 		}
@@ -263,13 +263,13 @@ func waiting(how func(time.Duration) time.Duration) func() cluster.Controller {
 
 // sparing is a caller that omits some deletions, and stores a status that is consistent with
 // that.
-func sparing(which func(jobfate.Snapshot, jobfate.Deletion) bool) func() cluster.Controller {
-	return bugs.Amended(func(s jobfate.Snapshot, d *jobfate.Decision) {
+func sparing(which func(decide.Snapshot, decide.Deletion) bool) func() cluster.Controller {
+	return bugs.Amended(func(s decide.Snapshot, d *decide.Decision) {
 		if d.Status == nil {
 			return
 		}
 		st := d.Status.DeepCopy()
-		d.Delete = slices.DeleteFunc(d.Delete, func(x jobfate.Deletion) bool {
+		d.Delete = slices.DeleteFunc(d.Delete, func(x decide.Deletion) bool {
 			if !which(s, x) {
 				return false
 			}
@@ -296,7 +296,7 @@ func atEnd(how func(map[string]any)) func(map[string]any) {
 }
 
 // countFlips moves a pod to the uncounted list of its current phase.
-func countFlips(s jobfate.Snapshot, st *batchv1.JobStatus) {
+func countFlips(s decide.Snapshot, st *batchv1.JobStatus) {
 	u := st.UncountedTerminatedPods
 	for _, pod := range s.Pods {
 		switch {

@@ -12,11 +12,11 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/jobfate/jobfate"
-	"github.com/jobfate/jobfate/cluster"
+	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/bugs"
+	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/referee"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -47,7 +47,7 @@ func lifeWith(t *testing.T, keys tracking.Keys, names *strings.Replacer, seed ui
 	t.Helper()
 	add := func(what ...any) { life = append(life, names.Replace(fmt.Sprint(what...))) }
 	r := Run(Config{Seed: seed, Mode: Mode(seed % 2), Rules: referee.Rules{Keys: keys}, Controller: func() cluster.Controller {
-		caller := jobtest.NewCaller(jobfate.Keys(keys))
+		caller := jobtest.NewCaller(decide.Keys(keys))
 		return &bugs.Caller{
 			Caller: caller,
 			Ask: func(q *cluster.Request) {
@@ -68,14 +68,14 @@ func lifeWith(t *testing.T, keys tracking.Keys, names *strings.Replacer, seed ui
 
 // The referee judges a controller with custom keys by these keys: it finds bugs.
 func TestOwnKeys_judged(t *testing.T) {
-	caller := func() *cluster.Caller { return jobtest.NewCaller(jobfate.Keys(ownKeys)) }
+	caller := func() *cluster.Caller { return jobtest.NewCaller(decide.Keys(ownKeys)) }
 	for _, bug := range []struct {
 		name, property string
 		controller     func() cluster.Controller
 	}{
 		{"the finalizer is removed before the status is stored", "S2", func() cluster.Controller {
 			c := caller()
-			inside.Amend(c.Machine, func(_ jobfate.Snapshot, d *jobfate.Decision) {
+			inside.Amend(c.Machine, func(_ decide.Snapshot, d *decide.Decision) {
 				if d.Status != nil {
 					d.Status.UncountedTerminatedPods = nil
 				}
@@ -84,7 +84,7 @@ func TestOwnKeys_judged(t *testing.T) {
 		}},
 		{"finalizers stay after the end", "L2 L3", func() cluster.Controller {
 			c := caller()
-			inside.Amend(c.Machine, func(s jobfate.Snapshot, d *jobfate.Decision) {
+			inside.Amend(c.Machine, func(s decide.Snapshot, d *decide.Decision) {
 				if s.Job.DeletionTimestamp != nil {
 					d.Strip = nil
 				}

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jobfate/jobfate/cluster"
+	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
 // syncing is a controller that is a function.

@@ -10,10 +10,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/jobfate/jobfate"
-	"github.com/jobfate/jobfate/cluster"
+	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/bugs"
+	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/referee"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -25,7 +25,7 @@ var livenessLies = []struct {
 	spec           func(*batchv1.JobSpec)
 	controller     func() cluster.Controller
 }{
-	{"L1", "still sends requests", nil, bugs.Amended(func(s jobfate.Snapshot, d *jobfate.Decision) {
+	{"L1", "still sends requests", nil, bugs.Amended(func(s decide.Snapshot, d *decide.Decision) {
 		if d.Status == nil && !referee.Ended(s.Job) {
 			d.Status = s.Job.Status.DeepCopy()
 		}
@@ -33,7 +33,7 @@ var livenessLies = []struct {
 	{"L1", "but sends one in the next", nil, everyThird},
 	{"L1", "the status says", nil, bugs.Looking(bugs.Changed(func(_ *batchv1.Job, p *corev1.Pod) { p.Status.Conditions = nil }))},
 	{"L1", "its status does not say so", nil, indifferent},
-	{"L2", "the Job has not ended", nil, bugs.Amended(func(_ jobfate.Snapshot, d *jobfate.Decision) { d.Strip = nil })},
+	{"L2", "the Job has not ended", nil, bugs.Amended(func(_ decide.Snapshot, d *decide.Decision) { d.Strip = nil })},
 	{"L3", "keeps its finalizer", nil, leaving},
 	{"L4", "is sent again unchanged", nil, insisting},
 	{"L5", "has set no requeue", func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = new(int64(5)) },

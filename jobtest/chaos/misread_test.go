@@ -4,7 +4,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/jobtest/bugs"
 )
 
@@ -51,7 +51,7 @@ var misread = []bug{
 			pod.Status.Phase = corev1.PodFailed
 		}
 	}))},
-	{name: "failed indexes are forgotten", property: "S3", controller: bugs.Amended(func(s jobfate.Snapshot, d *jobfate.Decision) {
+	{name: "failed indexes are forgotten", property: "S3", controller: bugs.Amended(func(s decide.Snapshot, d *decide.Decision) {
 		if d.Status != nil && d.Status.FailedIndexes != nil && *d.Status.FailedIndexes != "" {
 			status := d.Status.DeepCopy()
 			status.FailedIndexes = new(string)

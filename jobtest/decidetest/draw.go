@@ -3,13 +3,13 @@ package decidetest
 import (
 	"pgregory.net/rapid"
 
-	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/jobtest"
 )
 
 // Inputs generates inputs, some of them with writes that the snapshot does not show.
-func Inputs(m jobtest.Mix) *rapid.Generator[jobfate.Snapshot] {
-	return rapid.Custom(func(t *rapid.T) jobfate.Snapshot {
+func Inputs(m jobtest.Mix) *rapid.Generator[decide.Snapshot] {
+	return rapid.Custom(func(t *rapid.T) decide.Snapshot {
 		in := jobtest.Snapshots(m).Draw(t, "snapshot")
 		if oneIn(t, 6, "unobserved creations") {
 			in.InFlight.Creations = rapid.IntRange(1, 2).Draw(t, "creations")

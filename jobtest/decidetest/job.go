@@ -9,10 +9,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
-	"github.com/jobfate/jobfate"
-	"github.com/jobfate/jobfate/cluster"
+	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/jobtest"
+	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -77,11 +77,11 @@ func NewCluster(t testing.TB, job *batchv1.Job) *cluster.Cluster {
 // PodIn returns a pod of the Job in a phase. n is the number of the pod, from 1 on.
 func PodIn(job *batchv1.Job, n int, phase corev1.PodPhase) *corev1.Pod {
 	now := job.CreationTimestamp
-	d, err := jobfate.Decide(jobfate.Snapshot{Job: fresh(job), Now: now.Time})
+	d, err := decide.Job(decide.Snapshot{Job: fresh(job), Now: now.Time})
 	if err != nil {
 		panic(err)
 	}
-	i := slices.IndexFunc(d.Create, func(c jobfate.Creation) bool {
+	i := slices.IndexFunc(d.Create, func(c decide.Creation) bool {
 		return c.Index == tracking.NoIndex ||
 			int(c.Index) == n-1
 	})

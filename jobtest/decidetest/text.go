@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/explain"
 )
 
@@ -18,7 +18,7 @@ func ToJSON(v any) string {
 }
 
 // Explanation lists the explanation of the Job and its indexes, and the notes.
-func Explanation(d jobfate.Decision) (lines []string) {
+func Explanation(d decide.Decision) (lines []string) {
 	e := explain.Of(d)
 	lines = append(lines, fmt.Sprintf("%s: %s", e.Job().Code, e.Job().Text))
 	for r := range e.Indexes() {

@@ -12,13 +12,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/group"
 	"github.com/jobfate/jobfate/internal/census"
 	"github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/decidetest"
+	"github.com/jobfate/jobfate/machine"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -104,7 +105,7 @@ func TestAllocations(t *testing.T) {
 func TestGrowth(t *testing.T) {
 	both, count, bytes := func(u usage) uint64 { return u.count + u.bytes }, func(u usage) uint64 { return u.count },
 		func(u usage) uint64 { return u.bytes }
-	decision := func(s jobfate.Snapshot) func() { return func() { decidetest.MustDecide(t, s) } }
+	decision := func(s decide.Snapshot) func() { return func() { decidetest.MustDecide(t, s) } }
 	completions := func(state func(int, *corev1.Pod)) func(int32) func() {
 		return func(n int32) func() {
 			s := largeJob(1000, true, state)
@@ -155,7 +156,7 @@ func BenchmarkSlope_sidecarsOfAFailedPod(b *testing.B) {
 func BenchmarkSlope_sidecarsOfASurplusPod(b *testing.B) {
 	grows(b, func(n int) func() {
 		job := decidetest.SpecJob(b, "completions: 1\nparallelism: 1")
-		s := jobfate.Snapshot{Job: job, Now: job.CreationTimestamp.Time}
+		s := decide.Snapshot{Job: job, Now: job.CreationTimestamp.Time}
 		for i := range 2 {
 			pod := withSidecars(decidetest.PodIn(job, 1, corev1.PodRunning), n)
 			pod.UID = types.UID(fmt.Sprint(i))
@@ -223,7 +224,7 @@ func BenchmarkEvent_failedIndexes(b *testing.B) {
 // Most Jobs have one pod, and most syncs change nothing. Such a sync after an event must not cost a
 // cluster of many Jobs more than TestAllocations says.
 func eventOfOnePod(t testing.TB) func() {
-	job := podtest.Job()
+	job := podtest.NewJob()
 	job.ResourceVersion, job.Spec.Template.Labels = "10", job.Spec.Selector.MatchLabels
 	job.Spec.Parallelism, job.Spec.Completions = new(int32(1)), new(int32(1))
 	job.Status = batchv1.JobStatus{StartTime: &metav1.Time{Time: podtest.Noon()}, Active: 1, Ready: new(int32),
@@ -234,8 +235,8 @@ func eventOfOnePod(t testing.TB) func() {
 }
 
 // events returns a function that feeds another object for the same pod to a Machine, and syncs.
-func events(t testing.TB, view jobfate.View, states ...*corev1.Pod) func() {
-	m := jobfate.NewMachine()
+func events(t testing.TB, view machine.View, states ...*corev1.Pod) func() {
+	m := machine.New()
 	sync := func() {
 		if err := m.Begin(view); err != nil {
 			t.Fatal(err)
@@ -268,7 +269,7 @@ func TestCreations_areMadeWhenNeeded(t *testing.T) {
 	if b.Spec.Containers[0].Env[1].Value != "value" || b.Labels["mine"] != "" || b.Finalizers[0] == "other" {
 		t.Error("two pods of one Creation share memory")
 	}
-	if got := (jobfate.Creation{}).Pod(); got != nil {
+	if got := (decide.Creation{}).Pod(); got != nil {
 		t.Errorf("the zero Creation makes %v, want nil", got)
 	}
 }

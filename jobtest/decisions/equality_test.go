@@ -9,23 +9,24 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"pgregory.net/rapid"
 
-	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/internal/fuzztest"
 	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/internal/memory"
 	"github.com/jobfate/jobfate/internal/slowpath"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/decidetest"
+	"github.com/jobfate/jobfate/machine"
 )
 
 // observer is a Machine with a slow and simple record of what it is given.
 type observer struct {
-	machine *jobfate.Machine
+	machine *machine.Machine
 	fed     bool // the list before the next decision has been passed
 	pods    []*corev1.Pod
-	inputs  []jobfate.Snapshot // the changes are drawn from these
-	in      jobfate.Snapshot
-	options []jobfate.Option
+	inputs  []decide.Snapshot // the changes are drawn from these
+	in      decide.Snapshot
+	options []decide.Option
 }
 
 func (o *observer) list(pods []*corev1.Pod) {
@@ -45,14 +46,14 @@ func (o *observer) feed(name string, pod *corev1.Pod) {
 }
 
 // decide returns the decision of the Machine, after comparing it with one from scratch.
-func (o *observer) decide() (d jobfate.Decision, diff string) {
+func (o *observer) decide() (d decide.Decision, diff string) {
 	var failed bool
-	inside.Decide(o.machine, func(s jobfate.Snapshot, option jobfate.Option,
-		usual inside.Usual) (jobfate.Decision, error) {
+	inside.Decide(o.machine, func(s decide.Snapshot, option decide.Option,
+		usual inside.Usual) (decide.Decision, error) {
 		s.InFlight, s.Backoff, s.LastStatus = o.in.InFlight, o.in.Backoff, o.in.LastStatus
 		got, err := usual(s)
 		s.Pods = o.pods
-		want, wantErr := jobfate.Decide(s, option)
+		want, wantErr := decide.Job(s, option)
 		if failed = err != nil; failed != (wantErr != nil) {
 			diff = fmt.Sprintf("the Machine: %v, from scratch: %v", err, wantErr)
 		}
@@ -62,7 +63,7 @@ func (o *observer) decide() (d jobfate.Decision, diff string) {
 		return got, err
 	})
 	*inside.Memory(o.machine) = memory.Memory{Job: o.in.Job.UID}
-	view := jobfate.View{Job: o.in.Job, Pods: o.pods, Fed: o.fed, Now: o.in.Now, JobsVersion: "9999",
+	view := machine.View{Job: o.in.Job, Pods: o.pods, Fed: o.fed, Now: o.in.Now, JobsVersion: "9999",
 		PodsVersion: "9999", Barrier: "1"}
 	o.fed = o.machine.Begin(view, o.options...) == nil
 	return o.machine.Result().Decision, diff
@@ -105,11 +106,11 @@ func (o *observer) step(t *rapid.T) {
 	}
 }
 
-func drawOptions(t *rapid.T) (opts []jobfate.Option) {
-	for i, opt := range []jobfate.Option{
-		jobfate.FillFreeSlots(), jobfate.MaxUncounted(2), jobfate.MaxChanges(2), jobfate.MaxRemovals(2),
-		jobfate.WithoutPerIndexBackoff(), jobfate.WithoutFailurePolicy(), jobfate.WithoutReplacementPolicy(),
-		jobfate.FailLostPods(time.Second), jobfate.FailLostPods(time.Hour), jobfate.SucceedOnExitZero(),
+func drawOptions(t *rapid.T) (opts []decide.Option) {
+	for i, opt := range []decide.Option{
+		decide.FillFreeSlots(), decide.MaxUncounted(2), decide.MaxChanges(2), decide.MaxRemovals(2),
+		decide.WithoutPerIndexBackoff(), decide.WithoutFailurePolicy(), decide.WithoutReplacementPolicy(),
+		decide.FailLostPods(time.Second), decide.FailLostPods(time.Hour), decide.SucceedOnExitZero(),
 	} {
 		if rapid.IntRange(0, 4).Draw(t, fmt.Sprint("option ", i)) == 0 {
 			opts = append(opts, opt)
@@ -141,9 +142,9 @@ func (o *observer) check(t *rapid.T) {
 
 // machineIsLikeDecide: after any sequence of inputs, the decision of a Machine is the same as a
 // decision from scratch.
-func machineIsLikeDecide(inputs *rapid.Generator[jobfate.Snapshot]) func(*rapid.T) {
+func machineIsLikeDecide(inputs *rapid.Generator[decide.Snapshot]) func(*rapid.T) {
 	return func(t *rapid.T) {
-		o := &observer{inputs: rapid.SliceOfN(inputs, 1, 3).Draw(t, "inputs"), machine: jobfate.NewMachine()}
+		o := &observer{inputs: rapid.SliceOfN(inputs, 1, 3).Draw(t, "inputs"), machine: machine.New()}
 		for i := range o.inputs {
 			o.inputs[i].Pods = named(o.inputs[i].Pods)
 		}
@@ -203,7 +204,7 @@ func TestFeed_withoutUID(t *testing.T) {
 	pod := decidetest.PodIn(job, 1, corev1.PodRunning)
 	broken := pod.DeepCopy()
 	broken.UID = ""
-	m := jobfate.NewMachine()
+	m := machine.New()
 	for _, tc := range []struct {
 		pod   *corev1.Pod
 		wrong bool
@@ -222,7 +223,7 @@ func TestFeed_withoutUID(t *testing.T) {
 // objects.
 func TestSync_longLists(t *testing.T) {
 	s := largeJob(300, true, failedJustNow)
-	o := &observer{machine: jobfate.NewMachine(), in: s}
+	o := &observer{machine: machine.New(), in: s}
 	for look := range 4 {
 		pods := make([]*corev1.Pod, 0, len(s.Pods))
 		for i, pod := range s.Pods {

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
-	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/internal/fuzztest"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/decidetest"
@@ -21,12 +21,12 @@ import (
 )
 
 // fuzzOptions lists the sets of options that checkDecision decides with.
-var fuzzOptions = [][]jobfate.Option{
+var fuzzOptions = [][]decide.Option{
 	nil,
-	{jobfate.WithoutPerIndexBackoff(), jobfate.WithoutReplacementPolicy()},
-	{jobfate.WithoutFailurePolicy()},
-	{jobfate.FailLostPods(time.Second), jobfate.SucceedOnExitZero()},
-	{jobfate.FillFreeSlots(), jobfate.GranularReasons(), jobfate.MaxUncounted(1), jobfate.MaxChanges(1)},
+	{decide.WithoutPerIndexBackoff(), decide.WithoutReplacementPolicy()},
+	{decide.WithoutFailurePolicy()},
+	{decide.FailLostPods(time.Second), decide.SucceedOnExitZero()},
+	{decide.FillFreeSlots(), decide.GranularReasons(), decide.MaxUncounted(1), decide.MaxChanges(1)},
 }
 
 // fatal is implemented by testing.T and rapid.T.
@@ -37,9 +37,9 @@ type fatal interface {
 // checkDecision checks properties that hold for any input. Decide returns either an error
 // and an empty decision, or a decision. The API server accepts the statuses of a decision
 // if it accepts the status before.
-func checkDecision(t fatal, s jobfate.Snapshot) {
+func checkDecision(t fatal, s decide.Snapshot) {
 	for i, opts := range fuzzOptions {
-		d, err := jobfate.Decide(s, opts...)
+		d, err := decide.Job(s, opts...)
 		if err != nil {
 			if !d.Idle() || d.Requeue != 0 || len(d.Metrics)+len(d.Events) != 0 {
 				t.Fatalf("options %d: an error and a decision that is not empty: %v", i, err)
@@ -57,17 +57,17 @@ func checkDecision(t fatal, s jobfate.Snapshot) {
 		decidetest.Explanation(d)
 		checkStatuses(t, s.Job, d, decidetest.Settle(d, d.Strip...))
 		checkVerdictFirst(t, s, d, opts)
-		half := d.Revise(jobfate.Undone{Creations: len(d.Create) / 2})
+		half := d.Revise(decide.Undone{Creations: len(d.Create) / 2})
 		checkStatuses(t, s.Job, half, decidetest.Settle(half, half.Strip[:len(half.Strip)/2]...))
 	}
 }
 
 // checkVerdictFirst checks that a verdict that is stored first changes the order of the writes, and nothing else: the
 // decision on the Job as it is then stored leads to the same status, and deletes and counts the same pods.
-func checkVerdictFirst(t fatal, s jobfate.Snapshot, d jobfate.Decision, opts []jobfate.Option) {
-	first := d.VerdictFirst()
-	checkStatuses(t, s.Job, first, jobfate.Settled{})
-	ends := len(d.Delete) > 0 && d.Delete[0].Cause == jobfate.CauseJobEnds
+func checkVerdictFirst(t fatal, s decide.Snapshot, d decide.Decision, opts []decide.Option) {
+	first, _ := d.VerdictFirst()
+	checkStatuses(t, s.Job, first, decide.Settled{})
+	ends := len(d.Delete) > 0 && d.Delete[0].Cause == decide.CauseJobEnds
 	if !ends || d.Facts().EndStored {
 		if len(first.Delete) != len(d.Delete) || len(first.Strip) != len(d.Strip) {
 			t.Fatalf("nothing has to be stored first, but %d and %d pods become %d and %d", len(d.Delete), len(d.Strip),
@@ -84,11 +84,11 @@ func checkVerdictFirst(t fatal, s jobfate.Snapshot, d jobfate.Decision, opts []j
 	}
 	s.Job = s.Job.DeepCopy()
 	s.Job.Status = *first.Status
-	next, err := jobfate.Decide(s, opts...)
+	next, err := decide.Job(s, opts...)
 	if err != nil {
 		t.Fatalf("after the verdict: %v", err)
 	}
-	writes := func(d jobfate.Decision, before ...jobfate.Metric) string {
+	writes := func(d decide.Decision, before ...decide.Metric) string {
 		return decidetest.ToJSON([]any{d.Delete, d.Strip, d.Backoff, d.Events, sum(before, d.Metrics),
 			decidetest.Settle(d, d.Strip...), d.Facts().Status})
 	}
@@ -98,7 +98,7 @@ func checkVerdictFirst(t fatal, s jobfate.Snapshot, d jobfate.Decision, opts []j
 }
 
 // sum adds the increments up by the counter.
-func sum(all ...[]jobfate.Metric) map[string]int64 {
+func sum(all ...[]decide.Metric) map[string]int64 {
 	counts := map[string]int64{}
 	for _, m := range slices.Concat(all...) {
 		counts[fmt.Sprint(m.Name, m.Labels)] += m.Add
@@ -106,7 +106,7 @@ func sum(all ...[]jobfate.Metric) map[string]int64 {
 	return counts
 }
 
-func checkStatuses(t fatal, job *batchv1.Job, d jobfate.Decision, s jobfate.Settled) {
+func checkStatuses(t fatal, job *batchv1.Job, d decide.Decision, s decide.Settled) {
 	stored := validation.Defaulted(job)
 	stored.ResourceVersion = "1"
 	if len(validation.Status(stored)) > 0 || len(validation.StatusUpdate(stored, stored)) > 0 {
@@ -127,7 +127,7 @@ func checkStatuses(t fatal, job *batchv1.Job, d jobfate.Decision, s jobfate.Sett
 
 // garble changes a snapshot into one that no API server would accept: with fields that are
 // unset, at the end of their range, or contradictory.
-func garble(t *rapid.T, s jobfate.Snapshot) jobfate.Snapshot {
+func garble(t *rapid.T, s decide.Snapshot) decide.Snapshot {
 	number := func(label string) *int32 {
 		return rapid.SampledFrom([]*int32{nil, new(int32(-1)), new(int32(0)), new(int32(1)), new(int32(3)), new(int32(math.MaxInt32 - 1)), new(int32(math.MaxInt32))}).Draw(t, label)
 	}
@@ -208,6 +208,6 @@ func FuzzDecideJSON(f *testing.F) {
 		if json.Unmarshal(jobJSON, &job) != nil || json.Unmarshal(podsJSON, &pods) != nil {
 			return
 		}
-		checkDecision(t, jobfate.Snapshot{Job: &job, Pods: pods, Now: jobtest.Noon().Add(time.Duration(seconds) * time.Second)})
+		checkDecision(t, decide.Snapshot{Job: &job, Pods: pods, Now: jobtest.Noon().Add(time.Duration(seconds) * time.Second)})
 	})
 }

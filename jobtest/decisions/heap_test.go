@@ -13,16 +13,16 @@ import (
 	k8sruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/jobtest/effort"
+	"github.com/jobfate/jobfate/machine"
 )
 
 var heapEvents = effort.Flag("heap-events", "events that each TestMachine_heap feeds", 10_000, 1_000_000)
 
 // A churn has a Machine replace the pods of a Job, again and again. Its server answers at once.
 type churn struct {
-	*jobfate.Machine
-	jobfate.View
+	*machine.Machine
+	machine.View
 	pods     map[string]*corev1.Pod
 	queue    []string // the names of the pods, oldest first
 	versions int
@@ -50,15 +50,15 @@ func (c *churn) sync(t *testing.T) {
 	}
 }
 
-func (c *churn) answer(r jobfate.Request) (k8sruntime.Object, error) {
+func (c *churn) answer(r machine.Request) (k8sruntime.Object, error) {
 	c.versions++
 	version := strconv.Itoa(c.versions)
 	switch r.Verb {
-	case jobfate.PatchStatus:
+	case machine.PatchStatus:
 		c.Job = c.Job.DeepCopy()
 		c.Job.Status, c.Job.ResourceVersion = *r.Status, version
 		return c.Job, nil
-	case jobfate.CreatePod:
+	case machine.CreatePod:
 		pod := r.Pod
 		pod.Name = pod.GenerateName + version
 		pod.UID = types.UID(fmt.Sprintf("%08x-0000-4000-8000-%012x", uint32(c.versions)*2654435761, c.versions))
@@ -66,10 +66,10 @@ func (c *churn) answer(r jobfate.Request) (k8sruntime.Object, error) {
 		c.put(pod.Name, pod)
 		c.queue = append(c.queue, pod.Name)
 		return pod, nil
-	case jobfate.PatchPod, jobfate.DeletePod:
+	case machine.PatchPod, machine.DeletePod:
 		pod := c.pods[r.Name].DeepCopy()
 		pod.Finalizers, pod.ResourceVersion = nil, version
-		if c.put(r.Name, pod); r.Verb == jobfate.DeletePod || pod.Status.Phase != corev1.PodRunning {
+		if c.put(r.Name, pod); r.Verb == machine.DeletePod || pod.Status.Phase != corev1.PodRunning {
 			c.put(r.Name, nil)
 		}
 		return pod, nil
@@ -123,8 +123,8 @@ func TestMachine_heap(t *testing.T) {
 			}
 			completions := int32(1 << 30)
 			s.Job.Spec.Completions = &completions
-			c := &churn{Machine: jobfate.NewMachine(), pods: map[string]*corev1.Pod{}, versions: 1_000_000,
-				View: jobfate.View{Job: s.Job, Pods: s.Pods, Now: s.Now, Barrier: "1"}}
+			c := &churn{Machine: machine.New(), pods: map[string]*corev1.Pod{}, versions: 1_000_000,
+				View: machine.View{Job: s.Job, Pods: s.Pods, Now: s.Now, Barrier: "1"}}
 			for _, pod := range s.Pods {
 				c.pods[pod.Name] = pod
 				c.queue = append(c.queue, pod.Name)
@@ -147,7 +147,7 @@ func TestMachine_heap(t *testing.T) {
 			c.pods, c.queue = nil, nil
 
 			before := heap()
-			fresh := &churn{Machine: jobfate.NewMachine(), View: c.View, versions: c.versions}
+			fresh := &churn{Machine: machine.New(), View: c.View, versions: c.versions}
 			fresh.Pods, fresh.Fed = pods, false
 			fresh.sync(t)
 			fresh.Feed(pods[0].Name, pods[0])

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/jobtest"
@@ -29,60 +29,60 @@ import (
 func TestInput_rejected(t *testing.T) {
 	for _, test := range []struct {
 		name   string
-		change func(*jobfate.Snapshot)
+		change func(*decide.Snapshot)
 		want   string // the dots stand for the value, whose format depends on the release
 	}{
-		{"no Job", func(s *jobfate.Snapshot) { s.Job = nil }, "job: Required value: the snapshot has no Job"},
-		{"no time", func(s *jobfate.Snapshot) { s.Now = time.Time{} }, "now: Required value: timestamps in the status are set to it"},
-		{"no name", func(s *jobfate.Snapshot) { s.Job.Name = "" }, "metadata.name: Required value: pods are named after the Job"},
-		{"no UID", func(s *jobfate.Snapshot) { s.Job.UID = "" }, "metadata.uid: Required value: pods are recognised by the UID of their Job"},
-		{"managed by another controller", func(s *jobfate.Snapshot) { s.Job.Spec.ManagedBy = new("kueue.x-k8s.io/multikueue") },
+		{"no Job", func(s *decide.Snapshot) { s.Job = nil }, "job: Required value: the snapshot has no Job"},
+		{"no time", func(s *decide.Snapshot) { s.Now = time.Time{} }, "now: Required value: timestamps in the status are set to it"},
+		{"no name", func(s *decide.Snapshot) { s.Job.Name = "" }, "metadata.name: Required value: pods are named after the Job"},
+		{"no UID", func(s *decide.Snapshot) { s.Job.UID = "" }, "metadata.uid: Required value: pods are recognised by the UID of their Job"},
+		{"managed by another controller", func(s *decide.Snapshot) { s.Job.Spec.ManagedBy = new("kueue.x-k8s.io/multikueue") },
 			"spec.managedBy: the Job is managed by another controller: kueue.x-k8s.io/multikueue"},
-		{"nil pod", func(s *jobfate.Snapshot) { s.Pods[1] = nil }, "pods[1]: Required value: the pod is nil"},
-		{"pod without UID", func(s *jobfate.Snapshot) { s.Pods[1].UID = "" }, "pods[1].metadata.uid: Required value: pods are counted by their UID"},
-		{"two pods without UID", func(s *jobfate.Snapshot) { s.Pods[0].UID, s.Pods[1].UID = "", "" },
+		{"nil pod", func(s *decide.Snapshot) { s.Pods[1] = nil }, "pods[1]: Required value: the pod is nil"},
+		{"pod without UID", func(s *decide.Snapshot) { s.Pods[1].UID = "" }, "pods[1].metadata.uid: Required value: pods are counted by their UID"},
+		{"two pods without UID", func(s *decide.Snapshot) { s.Pods[0].UID, s.Pods[1].UID = "", "" },
 			"[pods[0].metadata.uid: Required value: pods are counted by their UID, pods[1].metadata.uid: Required value: pods are counted by their UID]"},
-		{"two pods with the same UID", func(s *jobfate.Snapshot) { s.Pods[1].UID = s.Pods[0].UID }, `pods[1].metadata.uid: Duplicate value: "pod-1"`},
-		{"two foreign pods with the same UID", func(s *jobfate.Snapshot) {
+		{"two pods with the same UID", func(s *decide.Snapshot) { s.Pods[1].UID = s.Pods[0].UID }, `pods[1].metadata.uid: Duplicate value: "pod-1"`},
+		{"two foreign pods with the same UID", func(s *decide.Snapshot) {
 			for _, pod := range s.Pods {
 				pod.UID, pod.OwnerReferences[0].UID = "same", "other"
 			}
 		}, `pods[1].metadata.uid: Duplicate value: "same"`},
-		{"unknown mode", func(s *jobfate.Snapshot) { s.Job.Spec.CompletionMode = new(batchv1.CompletionMode("Sometimes")) },
+		{"unknown mode", func(s *decide.Snapshot) { s.Job.Spec.CompletionMode = new(batchv1.CompletionMode("Sometimes")) },
 			`spec.completionMode: Unsupported value: "Sometimes": supported values: "Indexed", "NonIndexed"`},
-		{"empty mode", func(s *jobfate.Snapshot) { s.Job.Spec.CompletionMode = new(batchv1.CompletionMode("")) },
+		{"empty mode", func(s *decide.Snapshot) { s.Job.Spec.CompletionMode = new(batchv1.CompletionMode("")) },
 			`spec.completionMode: Unsupported value: "": supported values: "Indexed", "NonIndexed"`},
-		{"indexed without completions", func(s *jobfate.Snapshot) { s.Job.Spec.Completions = nil }, "spec.completions: Required value: when completion mode is Indexed"},
-		{"negative parallelism", func(s *jobfate.Snapshot) { s.Job.Spec.Parallelism = new(int32(-1)) },
+		{"indexed without completions", func(s *decide.Snapshot) { s.Job.Spec.Completions = nil }, "spec.completions: Required value: when completion mode is Indexed"},
+		{"negative parallelism", func(s *decide.Snapshot) { s.Job.Spec.Parallelism = new(int32(-1)) },
 			"spec.parallelism: Invalid value: -1: must be greater than or equal to 0"},
-		{"negative completions", func(s *jobfate.Snapshot) { s.Job.Spec.Completions = new(int32(math.MinInt32)) },
+		{"negative completions", func(s *decide.Snapshot) { s.Job.Spec.Completions = new(int32(math.MinInt32)) },
 			"spec.completions: Invalid value: -2147483648: must be greater than or equal to 0"},
-		{"negative limits", func(s *jobfate.Snapshot) {
+		{"negative limits", func(s *decide.Snapshot) {
 			s.Job.Spec.BackoffLimit, s.Job.Spec.BackoffLimitPerIndex, s.Job.Spec.MaxFailedIndexes = new(int32(-1)), new(int32(-2)), new(int32(-3))
 		}, "[spec.backoffLimit: Invalid value: -1: must be greater than or equal to 0, spec.backoffLimitPerIndex: Invalid value: -2: must be greater than or equal to 0, spec.maxFailedIndexes: Invalid value: -3: must be greater than or equal to 0]"},
-		{"negative deadline", func(s *jobfate.Snapshot) { s.Job.Spec.ActiveDeadlineSeconds = new(int64(-7)) },
+		{"negative deadline", func(s *decide.Snapshot) { s.Job.Spec.ActiveDeadlineSeconds = new(int64(-7)) },
 			"spec.activeDeadlineSeconds: Invalid value: -7: must be greater than or equal to 0"},
-		{"negative counters", func(s *jobfate.Snapshot) {
+		{"negative counters", func(s *decide.Snapshot) {
 			s.Job.Status = batchv1.JobStatus{Active: -1, Succeeded: -2, Failed: -3, Ready: new(int32(-4)), Terminating: new(int32(-5))}
 		}, "[status.active: Invalid value: -1: must be greater than or equal to 0, status.succeeded: Invalid value: -2: must be greater than or equal to 0, status.failed: Invalid value: -3: must be greater than or equal to 0, status.ready: Invalid value: -4: must be greater than or equal to 0, status.terminating: Invalid value: -5: must be greater than or equal to 0]"},
-		{"both ends decided", func(s *jobfate.Snapshot) {
+		{"both ends decided", func(s *decide.Snapshot) {
 			s.Job.Status.Conditions = []batchv1.JobCondition{
 				{Type: batchv1.JobSuccessCriteriaMet, Status: corev1.ConditionTrue}, {Type: batchv1.JobFailureTarget, Status: corev1.ConditionTrue},
 			}
 		}, "status.conditions: Invalid value: SuccessCriteriaMet and FailureTarget are both True; the API server lets neither be removed"},
-		{"an invalid selector", func(s *jobfate.Snapshot) {
+		{"an invalid selector", func(s *decide.Snapshot) {
 			s.Job.Spec.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Perhaps"}}}
 		}, `spec.selector: Invalid value: ...: "Perhaps" is not a valid label selector operator`},
-		{"a selector that does not match the template", func(s *jobfate.Snapshot) { s.Job.Spec.Template.Labels = map[string]string{"app": "x"} },
+		{"a selector that does not match the template", func(s *decide.Snapshot) { s.Job.Spec.Template.Labels = map[string]string{"app": "x"} },
 			"spec.template.metadata.labels: Invalid value: ...: the selector does not match them"},
-		{"several", func(s *jobfate.Snapshot) { s.Job.Name = ""; s.Job.Spec.Parallelism = new(int32(-1)); s.Pods[0] = nil },
+		{"several", func(s *decide.Snapshot) { s.Job.Name = ""; s.Job.Spec.Parallelism = new(int32(-1)); s.Pods[0] = nil },
 			"[metadata.name: Required value: pods are named after the Job, spec.parallelism: Invalid value: -1: must be greater than or equal to 0, pods[0]: Required value: the pod is nil]"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			job := decidetest.SpecJob(t, "completions: 2\nparallelism: 2\ncompletionMode: Indexed")
-			s := jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{decidetest.PodIn(job, 1, corev1.PodRunning), decidetest.PodIn(job, 2, corev1.PodFailed)}, Now: job.CreationTimestamp.Time}
+			s := decide.Snapshot{Job: job, Pods: []*corev1.Pod{decidetest.PodIn(job, 1, corev1.PodRunning), decidetest.PodIn(job, 2, corev1.PodFailed)}, Now: job.CreationTimestamp.Time}
 			test.change(&s)
-			d, err := jobfate.Decide(s)
+			d, err := decide.Job(s)
 			head, tail, _ := strings.Cut(test.want, "...")
 			if got := errorText(err); !strings.HasPrefix(got, head) || !strings.HasSuffix(got, tail) || head == test.want && got != head {
 				t.Errorf("the error is\n%s\nwant\n%s", got, test.want)
@@ -101,23 +101,23 @@ func TestInput_errorsHaveOneShape(t *testing.T) {
 	bad.Name, bad.Spec.Completions = "", new(int32(-1))
 	for _, test := range []struct {
 		name string
-		s    jobfate.Snapshot
-		opts []jobfate.Option
+		s    decide.Snapshot
+		opts []decide.Option
 		want []string
 	}{
-		{"no Job", jobfate.Snapshot{Now: jobtest.Noon()}, nil, []string{"job"}},
-		{"no time", jobfate.Snapshot{Job: job}, nil, []string{"now"}},
+		{"no Job", decide.Snapshot{Now: jobtest.Noon()}, nil, []string{"job"}},
+		{"no time", decide.Snapshot{Job: job}, nil, []string{"now"}},
 		// Objects of typed clients and caches have an empty kind. If that meant the default, the pods
 		// would be owned by a Job that does not exist, and would be garbage collected.
-		{"no kind", jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, []jobfate.Option{jobfate.OwnerKind(schema.GroupVersionKind{})}, []string{"OwnerKind.kind"}},
-		{"a group without a kind", jobfate.Snapshot{Job: job, Now: jobtest.Noon()},
-			[]jobfate.Option{jobfate.OwnerKind(schema.GroupVersionKind{Group: "example.com", Version: "v1"})}, []string{"OwnerKind.kind"}},
-		{"keys", jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, []jobfate.Option{jobfate.Keys(tracking.Keys{Finalizer: "mine", JobName: "a/b", Index: "a/b"})}, []string{"Keys.Finalizer", "Keys.Index"}},
-		{"two fields", jobfate.Snapshot{Job: bad, Now: jobtest.Noon()}, nil, []string{"metadata.name", "spec.completions"}},
-		{"a pod", jobfate.Snapshot{Job: job, Now: jobtest.Noon(), Pods: []*corev1.Pod{nil}}, nil, []string{"pods[0]"}},
+		{"no kind", decide.Snapshot{Job: job, Now: jobtest.Noon()}, []decide.Option{decide.OwnerKind(schema.GroupVersionKind{})}, []string{"OwnerKind.kind"}},
+		{"a group without a kind", decide.Snapshot{Job: job, Now: jobtest.Noon()},
+			[]decide.Option{decide.OwnerKind(schema.GroupVersionKind{Group: "example.com", Version: "v1"})}, []string{"OwnerKind.kind"}},
+		{"keys", decide.Snapshot{Job: job, Now: jobtest.Noon()}, []decide.Option{decide.Keys(tracking.Keys{Finalizer: "mine", JobName: "a/b", Index: "a/b"})}, []string{"Keys.Finalizer", "Keys.Index"}},
+		{"two fields", decide.Snapshot{Job: bad, Now: jobtest.Noon()}, nil, []string{"metadata.name", "spec.completions"}},
+		{"a pod", decide.Snapshot{Job: job, Now: jobtest.Noon(), Pods: []*corev1.Pod{nil}}, nil, []string{"pods[0]"}},
 	} {
-		d, err := jobfate.Decide(test.s, test.opts...)
-		var input *jobfate.InputError
+		d, err := decide.Job(test.s, test.opts...)
+		var input *decide.InputError
 		if !errors.As(err, &input) || !d.Idle() {
 			t.Errorf("%s: %v is not an InputError, or the decision is not empty: %v", test.name, err, d)
 			continue
@@ -133,7 +133,7 @@ func TestInput_errorsHaveOneShape(t *testing.T) {
 		if !errors.As(err, &field) || field.Field != test.want[0] {
 			t.Errorf("%s: errors.As finds the field %v, want %s", test.name, field, test.want[0])
 		}
-		if errors.Is(err, jobfate.ErrNotManaged) {
+		if errors.Is(err, decide.ErrNotManaged) {
 			t.Errorf("%s: %v is ErrNotManaged", test.name, err)
 		}
 	}
@@ -141,30 +141,30 @@ func TestInput_errorsHaveOneShape(t *testing.T) {
 
 func TestInput_managedBy(t *testing.T) {
 	job := decidetest.SpecJob(t, "completions: 1")
-	decide := func(managedBy *string, opts ...jobfate.Option) error {
+	errorOf := func(managedBy *string, opts ...decide.Option) error {
 		job := job.DeepCopy()
 		job.Spec.ManagedBy = managedBy
-		_, err := jobfate.Decide(jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, opts...)
+		_, err := decide.Job(decide.Snapshot{Job: job, Now: jobtest.Noon()}, opts...)
 		return err
 	}
 	ours, builtIn := "example.com/ours", batchv1.JobControllerName
 	for _, test := range []struct {
 		managedBy *string
-		opts      []jobfate.Option
+		opts      []decide.Option
 		want      string // the error; empty for none
 	}{
 		{nil, nil, ""},
 		{&builtIn, nil, ""},
 		{&ours, nil, "spec.managedBy: the Job is managed by another controller: example.com/ours"},
-		{&ours, []jobfate.Option{jobfate.ManagedBy(ours)}, ""},
-		{nil, []jobfate.Option{jobfate.ManagedBy(ours)}, "spec.managedBy: the Job is managed by another controller: kubernetes.io/job-controller"},
-		{&builtIn, []jobfate.Option{jobfate.ManagedBy("")}, ""},
+		{&ours, []decide.Option{decide.ManagedBy(ours)}, ""},
+		{nil, []decide.Option{decide.ManagedBy(ours)}, "spec.managedBy: the Job is managed by another controller: kubernetes.io/job-controller"},
+		{&builtIn, []decide.Option{decide.ManagedBy("")}, ""},
 	} {
-		err := decide(test.managedBy, test.opts...)
+		err := errorOf(test.managedBy, test.opts...)
 		if got := errorText(err); got != test.want {
 			t.Errorf("managedBy %v: %q, want %q", test.managedBy, got, test.want)
 		}
-		if test.want != "" && !errors.Is(err, jobfate.ErrNotManaged) {
+		if test.want != "" && !errors.Is(err, decide.ErrNotManaged) {
 			t.Errorf("%v is not ErrNotManaged", err)
 		}
 	}
@@ -198,7 +198,7 @@ func TestInput_defaults(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			job := bare.DeepCopy()
 			job.Spec = test.spec
-			d := decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()})
+			d := decidetest.MustDecide(t, decide.Snapshot{Job: job, Now: jobtest.Noon()})
 			if len(d.Create) != test.create {
 				t.Fatalf("%d to create, want %d", len(d.Create), test.create)
 			}
@@ -214,7 +214,7 @@ func TestInput_defaults(t *testing.T) {
 			}
 			// The created pod counts as a pod of the Job and is not created again.
 			pod.UID = "pod-1"
-			if d := decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: jobtest.Noon()}); len(d.Create) != test.create-1 || len(d.Claim) != 0 {
+			if d := decidetest.MustDecide(t, decide.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: jobtest.Noon()}); len(d.Create) != test.create-1 || len(d.Claim) != 0 {
 				t.Errorf("with its pod: %d to create, claims %v; want %d, none", len(d.Create), d.Claim, test.create-1)
 			}
 		})
@@ -228,7 +228,7 @@ func TestInput_defaults(t *testing.T) {
 		job := bare.DeepCopy()
 		job.Spec = batchv1.JobSpec{CompletionMode: new(batchv1.IndexedCompletion), Completions: new(int32(5)), BackoffLimitPerIndex: test.perIndex}
 		job.Status.Failed = test.failed
-		if d := decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}); len(d.Status.Conditions) > 0 != test.ends {
+		if d := decidetest.MustDecide(t, decide.Snapshot{Job: job, Now: jobtest.Noon()}); len(d.Status.Conditions) > 0 != test.ends {
 			t.Errorf("per index %v, %d failed: conditions %v, want the end %t", test.perIndex, test.failed, d.Status.Conditions, test.ends)
 		}
 	}
@@ -239,56 +239,56 @@ func TestInput_tolerated(t *testing.T) {
 	index := batchv1.JobCompletionIndexAnnotation
 	for _, test := range []struct {
 		name   string
-		change func(*jobfate.Snapshot)
+		change func(*decide.Snapshot)
 		want   []explain.Reason
 	}{
-		{"no defect", func(*jobfate.Snapshot) {}, nil},
-		{"pods of another Job", func(s *jobfate.Snapshot) {
+		{"no defect", func(*decide.Snapshot) {}, nil},
+		{"pods of another Job", func(s *decide.Snapshot) {
 			s.Pods[0].OwnerReferences[0].UID = "other-job"
 			s.Pods[1].Namespace = "elsewhere"
 		}, []explain.Reason{{Code: explain.NoteForeignPods, Text: "2 pods of other owners were given, and ignored"}}},
-		{"one pod of another Job", func(s *jobfate.Snapshot) { s.Pods[0].OwnerReferences[0].UID = "other-job" },
+		{"one pod of another Job", func(s *decide.Snapshot) { s.Pods[0].OwnerReferences[0].UID = "other-job" },
 			[]explain.Reason{{Code: explain.NoteForeignPods, Text: "1 pod of other owners was given, and ignored"}}},
-		{"damaged completedIndexes", func(s *jobfate.Snapshot) { s.Job.Status.CompletedIndexes = "0,x" },
+		{"damaged completedIndexes", func(s *decide.Snapshot) { s.Job.Status.CompletedIndexes = "0,x" },
 			[]explain.Reason{{Code: explain.NoteStatusRepaired, Text: "status.completedIndexes: at offset 2: an index has digits only"}}},
-		{"completedIndexes past completions", func(s *jobfate.Snapshot) { s.Job.Status.CompletedIndexes = "0,7" },
+		{"completedIndexes past completions", func(s *decide.Snapshot) { s.Job.Status.CompletedIndexes = "0,7" },
 			[]explain.Reason{{Code: explain.NoteStatusRepaired, Text: "status.completedIndexes: at offset 2: completions are 3"}}},
-		{"damaged failedIndexes", func(s *jobfate.Snapshot) { s.Job.Status.FailedIndexes = new("3-1") },
+		{"damaged failedIndexes", func(s *decide.Snapshot) { s.Job.Status.FailedIndexes = new("3-1") },
 			[]explain.Reason{{Code: explain.NoteStatusRepaired, Text: "status.failedIndexes: at offset 0: an interval ends after it starts"}}},
-		{"an index completed and failed", func(s *jobfate.Snapshot) {
+		{"an index completed and failed", func(s *decide.Snapshot) {
 			s.Job.Status.CompletedIndexes, s.Job.Status.FailedIndexes = "0,1", new("1,2")
 		}, []explain.Reason{{Code: explain.NoteStatusRepaired, Text: "status.failedIndexes contained completed indexes"}}},
-		{"a UID twice", func(s *jobfate.Snapshot) {
+		{"a UID twice", func(s *decide.Snapshot) {
 			s.Job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Failed: []types.UID{"pod-2", "pod-2"}}
 		}, []explain.Reason{{Code: explain.NoteStatusRepaired, Text: "status.uncountedTerminatedPods contained a duplicate or empty UID"}}},
-		{"an empty UID", func(s *jobfate.Snapshot) {
+		{"an empty UID", func(s *decide.Snapshot) {
 			s.Job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Succeeded: []types.UID{""}}
 		}, []explain.Reason{{Code: explain.NoteStatusRepaired, Text: "status.uncountedTerminatedPods contained a duplicate or empty UID"}}},
-		{"memory of another Job", func(s *jobfate.Snapshot) {
+		{"memory of another Job", func(s *decide.Snapshot) {
 			s.Backoff.Job = "other-job"
 		}, []explain.Reason{
 			{Code: explain.NoteMemoryDropped, Text: "the backoff record belongs to an earlier Job of this name"},
 		}},
-		{"an invalid index", func(s *jobfate.Snapshot) { s.Pods[0].Annotations[index], s.Pods[0].Labels[index] = "-1", "-1" },
+		{"an invalid index", func(s *decide.Snapshot) { s.Pods[0].Annotations[index], s.Pods[0].Labels[index] = "-1", "-1" },
 			[]explain.Reason{{Code: explain.NoteBadAnnotation, Text: `pod job-0-1: the annotation batch.kubernetes.io/job-completion-index is "-1"; the pod was treated as one without an index`}}},
-		{"an index that is too large", func(s *jobfate.Snapshot) {
+		{"an index that is too large", func(s *decide.Snapshot) {
 			s.Pods[0].Annotations[index], s.Pods[0].Labels[index] = "99999999999", "99999999999"
 		}, []explain.Reason{{Code: explain.NoteBadAnnotation, Text: `pod job-0-1: the annotation batch.kubernetes.io/job-completion-index is "99999999999"; 2147483647 was used`}}},
-		{"label and annotation differ", func(s *jobfate.Snapshot) { s.Pods[0].Labels[index] = "2" },
+		{"label and annotation differ", func(s *decide.Snapshot) { s.Pods[0].Labels[index] = "2" },
 			[]explain.Reason{{Code: explain.NoteIndexConflict, Text: `pod job-0-1: the annotation batch.kubernetes.io/job-completion-index is "0", the label "2"; 0 was used`}}},
-		{"a label without an annotation", func(s *jobfate.Snapshot) { delete(s.Pods[0].Annotations, index) },
+		{"a label without an annotation", func(s *decide.Snapshot) { delete(s.Pods[0].Annotations, index) },
 			[]explain.Reason{{Code: explain.NoteIndexConflict, Text: `pod job-0-1: the annotation batch.kubernetes.io/job-completion-index is "", the label "0"; the pod was treated as one without an index`}}},
-		{"an invalid failure count", func(s *jobfate.Snapshot) {
+		{"an invalid failure count", func(s *decide.Snapshot) {
 			s.Pods[1].Annotations[batchv1.JobIndexFailureCountAnnotation] = "99999999999999999999"
 		}, []explain.Reason{{Code: explain.NoteBadAnnotation, Text: `pod job-1-2: the annotation batch.kubernetes.io/job-index-failure-count is "99999999999999999999"; 0 was used`}}},
-		{"an invalid ignored count", func(s *jobfate.Snapshot) {
+		{"an invalid ignored count", func(s *decide.Snapshot) {
 			s.Pods[1].Annotations[batchv1.JobIndexIgnoredFailureCountAnnotation] = ""
 		}, []explain.Reason{{Code: explain.NoteBadAnnotation, Text: `pod job-1-2: the annotation batch.kubernetes.io/job-index-ignored-failure-count is ""; 0 was used`}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			job := decidetest.SpecJob(t, "completions: 3\nparallelism: 2\ncompletionMode: Indexed\nbackoffLimitPerIndex: 1")
 			pods := []*corev1.Pod{decidetest.PodIn(job, 1, corev1.PodRunning), decidetest.PodIn(job, 2, corev1.PodRunning)}
-			s := jobfate.Snapshot{Job: job, Pods: pods, Now: job.CreationTimestamp.Time}
+			s := decide.Snapshot{Job: job, Pods: pods, Now: job.CreationTimestamp.Time}
 			test.change(&s)
 			d := decidetest.MustDecide(t, s)
 			if got := explain.Of(d).Notes(); !slices.Equal(got, test.want) {
@@ -307,20 +307,20 @@ func TestInput_largeIndexes(t *testing.T) {
 	for i := int32(100_001); i < 400_000; i += 2 {
 		odd.Add(i)
 	}
-	notes := func(d jobfate.Decision) (codes []explain.Code) {
+	notes := func(d decide.Decision) (codes []explain.Code) {
 		for _, n := range explain.Of(d).Notes() {
 			codes = append(codes, n.Code)
 		}
 		return codes
 	}
 	job.Status.CompletedIndexes = odd.Set().String()
-	s := jobfate.Snapshot{Job: job, Now: jobtest.Noon()}
+	s := decide.Snapshot{Job: job, Now: jobtest.Noon()}
 	if d := decidetest.MustDecide(t, s); !slices.Equal(notes(d), []explain.Code{explain.NoteIndexesLarge}) {
 		t.Errorf("with %d bytes of indexes: %q, want %s", len(job.Status.CompletedIndexes), notes(d), explain.NoteIndexesLarge)
 	}
 	ended := job.DeepCopy()
 	ended.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}
-	if d := decidetest.MustDecide(t, jobfate.Snapshot{Job: ended, Now: jobtest.Noon()}); !slices.Contains(notes(d), explain.NoteIndexesLarge) {
+	if d := decidetest.MustDecide(t, decide.Snapshot{Job: ended, Now: jobtest.Noon()}); !slices.Contains(notes(d), explain.NoteIndexesLarge) {
 		t.Errorf("after the end: %q, want %s", notes(d), explain.NoteIndexesLarge)
 	}
 	// The note is about the status to store, not about the damaged stored one.
@@ -335,7 +335,7 @@ func TestInput_annotationsOfAPlainJob(t *testing.T) {
 	job := decidetest.SpecJob(t, "completions: 1")
 	pod := decidetest.PodIn(job, 1, corev1.PodRunning)
 	pod.Annotations = map[string]string{batchv1.JobCompletionIndexAnnotation: "x", batchv1.JobIndexFailureCountAnnotation: "y"}
-	if got := explain.Of(decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time})).Notes(); len(got) != 0 {
+	if got := explain.Of(decidetest.MustDecide(t, decide.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time})).Notes(); len(got) != 0 {
 		t.Errorf("the notes are %q, want none", got)
 	}
 }
@@ -347,7 +347,7 @@ func TestInput_completeAndFailed(t *testing.T) {
 	job.Status = batchv1.JobStatus{Active: -1, Conditions: []batchv1.JobCondition{
 		{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}, {Type: batchv1.JobFailed, Status: corev1.ConditionTrue, Reason: "R", Message: "M"},
 	}}
-	d := decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: jobtest.Noon()})
+	d := decidetest.MustDecide(t, decide.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: jobtest.Noon()})
 	if d.Status != nil || len(d.Strip) != 1 || !builtin.HasFinalizer(d.Strip[0]) || explain.Of(d).Job().Text != "the Job is Failed: R: M" {
 		t.Errorf("status %v, %d to strip, %q; want none, 1, Failed", d.Status, len(d.Strip), explain.Of(d).Job().Text)
 	}
@@ -356,7 +356,7 @@ func TestInput_completeAndFailed(t *testing.T) {
 // Nil options and arguments are ignored.
 func TestInput_nilArguments(t *testing.T) {
 	job := decidetest.SpecJob(t, "completions: 1")
-	for _, opt := range []jobfate.Option{{}, jobfate.FailurePolicy(nil), jobfate.RuleNames()} {
-		decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, opt)
+	for _, opt := range []decide.Option{{}, decide.FailurePolicy(nil), decide.RuleNames()} {
+		decidetest.MustDecide(t, decide.Snapshot{Job: job, Now: jobtest.Noon()}, opt)
 	}
 }

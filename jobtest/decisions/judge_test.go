@@ -1,7 +1,7 @@
 package decisions
 
 import (
-	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/decide"
 	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate/cluster"
+	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/referee"
 	"github.com/jobfate/jobfate/tracking"
 	"github.com/jobfate/jobfate/validation"
@@ -119,7 +119,7 @@ func (j *judging) owner() metav1.OwnerReference {
 	return *metav1.NewControllerRef(j.job, batchv1.SchemeGroupVersion.WithKind("Job"))
 }
 
-func (j *judging) claimPatch(c jobfate.Claim) func(*corev1.Pod) []byte {
+func (j *judging) claimPatch(c decide.Claim) func(*corev1.Pod) []byte {
 	return func(pod *corev1.Pod) []byte {
 		switch c.Relation {
 		case tracking.Adoptable:
@@ -132,7 +132,7 @@ func (j *judging) claimPatch(c jobfate.Claim) func(*corev1.Pod) []byte {
 }
 
 // inFlight stores the effect of an earlier write that the snapshot does not show.
-func (j *judging) inFlight(p jobfate.PodInFlight) {
+func (j *judging) inFlight(p decide.PodInFlight) {
 	if j.stored(p.UID) == nil {
 		pod := &corev1.Pod{Spec: corev1.PodSpec{NodeName: "node"}}
 		pod.UID, pod.Finalizers, pod.OwnerReferences = p.UID, []string{batchv1.JobTrackingFinalizer}, []metav1.OwnerReference{j.owner()}
@@ -144,7 +144,7 @@ func (j *judging) inFlight(p jobfate.PodInFlight) {
 	}
 }
 
-func (j *judging) delete(d jobfate.Deletion) {
+func (j *judging) delete(d decide.Deletion) {
 	if d.StripFirst {
 		j.patch(d.Pod.UID, builtin.StripPatchAt, true)
 	}
@@ -153,7 +153,7 @@ func (j *judging) delete(d jobfate.Deletion) {
 		j.put(pod, next)
 		step := cluster.Step{OldPod: pod, Pod: next, Request: &cluster.Request{Verb: cluster.Delete,
 			Options: metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(pod.UID))}}}
-		if d.Cause == jobfate.CauseJobEnds {
+		if d.Cause == decide.CauseJobEnds {
 			// A Machine stores the interim condition before it deletes the pod.
 			ends := *j.job
 			ends.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailureTarget, Status: corev1.ConditionTrue}}

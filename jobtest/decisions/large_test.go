@@ -10,17 +10,18 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/group"
 	"github.com/jobfate/jobfate/indexset"
 	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/decidetest"
+	"github.com/jobfate/jobfate/machine"
 )
 
 // largeJob returns a snapshot of an Indexed Job with n pods, which are shuffled in memory.
-func largeJob(n int, perIndex bool, state func(i int, pod *corev1.Pod)) jobfate.Snapshot {
+func largeJob(n int, perIndex bool, state func(i int, pod *corev1.Pod)) decide.Snapshot {
 	count, limit := int32(n), int32(1<<30)
-	job := Job()
+	job := NewJob()
 	job.ResourceVersion = "1"
 	job.Spec = batchv1.JobSpec{Completions: &count, Parallelism: &count, CompletionMode: new(batchv1.IndexedCompletion),
 		BackoffLimit: &limit, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{batchv1.ControllerUidLabel: "job-uid"}}}
@@ -41,7 +42,7 @@ func largeJob(n int, perIndex bool, state func(i int, pod *corev1.Pod)) jobfate.
 			batchv1.JobCompletionIndexAnnotation: index}
 	}
 	rand.New(rand.NewSource(2)).Shuffle(n, func(i, j int) { pods[i], pods[j] = pods[j], pods[i] })
-	return jobfate.Snapshot{Job: job, Pods: pods, Now: Noon()}
+	return decide.Snapshot{Job: job, Pods: pods, Now: Noon()}
 }
 
 func running(int, *corev1.Pod) {}
@@ -56,10 +57,10 @@ func everySecondSucceeded(i int, pod *corev1.Pod) {
 
 // settled stores the status of the decision in the snapshot, and repeats that until nothing
 // changes any more.
-func settled(t *testing.T, s jobfate.Snapshot) jobfate.Snapshot {
+func settled(t *testing.T, s decide.Snapshot) decide.Snapshot {
 	t.Helper()
 	for range 10 {
-		d, err := jobfate.Decide(s)
+		d, err := decide.Job(s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +104,7 @@ type resting struct {
 	spec     func(*batchv1.JobSpec)
 }
 
-func (r resting) snapshot(n int) jobfate.Snapshot {
+func (r resting) snapshot(n int) decide.Snapshot {
 	s := largeJob(n, r.perIndex, r.state)
 	r.spec(&s.Job.Spec)
 	return s
@@ -143,18 +144,18 @@ func withSidecars(pod *corev1.Pod, n int) *corev1.Pod {
 }
 
 // largeTemplate returns a Job of n pods with a template of about a megabyte.
-func largeTemplate(t testing.TB, n int32) jobfate.Snapshot {
+func largeTemplate(t testing.TB, n int32) decide.Snapshot {
 	job := decidetest.SpecJob(t, fmt.Sprintf("completions: %d\nparallelism: %d", n, n))
 	var env []corev1.EnvVar
 	for i := range 20_000 {
 		env = append(env, corev1.EnvVar{Name: fmt.Sprintf("VARIABLE_%d", i), Value: "value"})
 	}
 	job.Spec.Template.Spec.Containers[0].Env = env
-	return jobfate.Snapshot{Job: job, Now: job.CreationTimestamp.Time}
+	return decide.Snapshot{Job: job, Now: job.CreationTimestamp.Time}
 }
 
 // thirds returns a view of a Job of 3n indexes: of each three, one has completed, one has failed and one backs off.
-func thirds(n int) jobfate.View {
+func thirds(n int) machine.View {
 	s := largeJob(3*n, true, failedJustNow)
 	var completed, failed indexset.Builder
 	var pods []*corev1.Pod

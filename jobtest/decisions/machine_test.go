@@ -10,13 +10,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/jobtest/decidetest"
+	"github.com/jobfate/jobfate/machine"
 )
 
 // fresh returns a view whose caches are up to date.
-func fresh(job *batchv1.Job, pods ...*corev1.Pod) jobfate.View {
-	return jobfate.View{Job: job, Pods: pods, Now: job.CreationTimestamp.Time, JobsVersion: "1", PodsVersion: "1", Barrier: "1"}
+func fresh(job *batchv1.Job, pods ...*corev1.Pod) machine.View {
+	return machine.View{Job: job, Pods: pods, Now: job.CreationTimestamp.Time, JobsVersion: "1", PodsVersion: "1", Barrier: "1"}
 }
 
 // Pods of a finished Job without an owner, or that the Job does not select, lose their
@@ -31,11 +32,11 @@ func TestMachine_freesAfterTheEnd(t *testing.T) {
 	for _, pod := range []*corev1.Pod{orphan, odd} {
 		want[pod.Name] = fmt.Sprintf(`patch pod {"metadata":{"uid":%q,"resourceVersion":"1","$deleteFromPrimitiveList/finalizers":["batch.kubernetes.io/job-tracking"]}}`, pod.UID)
 	}
-	m := jobfate.NewMachine()
+	m := machine.New()
 	if err := m.Begin(fresh(job, odd, orphan)); err != nil {
 		t.Fatal(err)
 	}
-	m.Run(func(r jobfate.Request) (runtime.Object, error) {
+	m.Run(func(r machine.Request) (runtime.Object, error) {
 		got[r.Name] += fmt.Sprintf("%s %s", r.Verb, r.Patch)
 		return nil, nil
 	})
@@ -49,18 +50,18 @@ func TestMachine_freesAfterTheEnd(t *testing.T) {
 // status write.
 func TestMachine_beginNamesTheField(t *testing.T) {
 	for name, test := range map[string]struct {
-		change func(*jobfate.View)
+		change func(*machine.View)
 		want   string // the field, or empty for no error
 	}{
-		"no version of the Job":                    {func(v *jobfate.View) { v.Job.ResourceVersion = "" }, "metadata.resourceVersion"},
-		"no barrier either":                        {func(v *jobfate.View) { v.Job.ResourceVersion, v.Barrier = "", "" }, "metadata.resourceVersion"},
-		"a version of the status":                  {func(v *jobfate.View) { v.Job.ResourceVersion, v.StatusVersion = "", "7" }, ""},
-		"no versions of the caches: it reads live": {func(v *jobfate.View) { v.Job.ResourceVersion, v.JobsVersion, v.PodsVersion = "", "", "" }, ""},
+		"no version of the Job":                    {func(v *machine.View) { v.Job.ResourceVersion = "" }, "metadata.resourceVersion"},
+		"no barrier either":                        {func(v *machine.View) { v.Job.ResourceVersion, v.Barrier = "", "" }, "metadata.resourceVersion"},
+		"a version of the status":                  {func(v *machine.View) { v.Job.ResourceVersion, v.StatusVersion = "", "7" }, ""},
+		"no versions of the caches: it reads live": {func(v *machine.View) { v.Job.ResourceVersion, v.JobsVersion, v.PodsVersion = "", "", "" }, ""},
 	} {
 		v := fresh(decidetest.SpecJob(t, "completions: 1").DeepCopy())
 		test.change(&v)
-		err, got := jobfate.NewMachine().Begin(v), ""
-		var input *jobfate.InputError
+		err, got := machine.New().Begin(v), ""
+		var input *decide.InputError
 		if errors.As(err, &input) {
 			got = input.Fields[0].Field
 		}
@@ -70,15 +71,16 @@ func TestMachine_beginNamesTheField(t *testing.T) {
 	}
 	view := fresh(decidetest.SpecJob(t, "completions: 1").DeepCopy())
 	view.Job.ResourceVersion, view.Job.Spec.ManagedBy = "", new("example.com/other")
-	if err := jobfate.NewMachine().Begin(view); !errors.Is(err, jobfate.ErrNotManaged) {
-		t.Errorf("a Job of another controller: got %v, want %v", err, jobfate.ErrNotManaged)
+	if err := machine.New().Begin(view); !errors.Is(err, decide.ErrNotManaged) {
+		t.Errorf("a Job of another controller: got %v, want %v", err, decide.ErrNotManaged)
 	}
 }
 
-// With the option Names, a Machine chooses the names of its pods.
+// With Names, a Machine chooses the names of its pods.
 func TestMachine_names(t *testing.T) {
 	job := decidetest.SpecJob(t, "completions: 1")
-	m := jobfate.NewMachine(jobfate.Names(func(prefix string) string { return prefix + "12345" }))
+	m := machine.New()
+	m.Names = func(prefix string) string { return prefix + "12345" }
 	if err := m.Begin(fresh(job)); err != nil {
 		t.Fatal(err)
 	}

@@ -19,14 +19,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"pgregory.net/rapid"
 
-	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/decidetest"
 	"github.com/jobfate/jobfate/jobtest/effort"
 	"github.com/jobfate/jobfate/jobtest/referee"
+	"github.com/jobfate/jobfate/machine"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -37,13 +38,13 @@ import (
 // Kubernetes is not counted, and a note says so. TestOwnKeys of jobtest/chaos shows that
 // everything else is the same as with the keys of Kubernetes.
 func TestOptions_keys(t *testing.T) {
-	own := jobfate.Keys(tracking.Keys{
+	own := decide.Keys(tracking.Keys{
 		Finalizer: "example.com/counted", Index: "example.com/part", IndexVariable: "PART", FailureCount: "example.com/failures",
 		IgnoredFailureCount: "example.com/ignored", ControllerUID: "example.com/suite-uid", JobName: "example.com/suite",
 	})
 	job := decidetest.SpecJob(t, "completions: 2\nparallelism: 1\ncompletionMode: Indexed\nbackoffLimitPerIndex: 1")
 	job.Spec.Selector, job.Spec.Template.Labels = nil, nil
-	pod := decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, own).Create[0].Pod()
+	pod := decidetest.MustDecide(t, decide.Snapshot{Job: job, Now: jobtest.Noon()}, own).Create[0].Pod()
 	want := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Finalizers:  []string{"example.com/counted"},
 		Labels:      map[string]string{"example.com/part": "0", "example.com/suite": job.Name, "example.com/suite-uid": string(job.UID)},
@@ -63,7 +64,7 @@ func TestOptions_keys(t *testing.T) {
 	foreign := pod.DeepCopy()
 	foreign.Name, foreign.UID, foreign.Finalizers = "pod-1", "pod-1", []string{batchv1.JobTrackingFinalizer}
 	foreign.Annotations["example.com/part"] = "1"
-	d := decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod, foreign}, Now: jobtest.Noon()}, own)
+	d := decidetest.MustDecide(t, decide.Snapshot{Job: job, Pods: []*corev1.Pod{pod, foreign}, Now: jobtest.Noon()}, own)
 	if d.Status.CompletedIndexes != "0" {
 		t.Errorf("completed indexes %q, want 0", d.Status.CompletedIndexes)
 	}
@@ -71,7 +72,7 @@ func TestOptions_keys(t *testing.T) {
 	if notes := explain.Of(d).Notes(); !slices.ContainsFunc(notes, func(n explain.Reason) bool { return n.Text == note }) {
 		t.Errorf("the notes lack %q: %+v", note, notes)
 	}
-	if routed := jobfate.RouteOf(nil, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "lost", Namespace: "ns", Finalizers: []string{"example.com/counted"}}},
+	if routed := machine.RouteOf(nil, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "lost", Namespace: "ns", Finalizers: []string{"example.com/counted"}}},
 		func(string) []*batchv1.Job { return nil }, own); len(routed) != 1 {
 		t.Errorf("a pod without an owner that has the finalizer is routed to %v", routed)
 	}
@@ -87,22 +88,22 @@ func TestOptions_withFailurePolicy(t *testing.T) {
 		}},
 	}}
 	for _, test := range []struct {
-		opts []jobfate.Option
+		opts []decide.Option
 		want string
 	}{
 		{nil, "PodFailurePolicy"},
-		{[]jobfate.Option{jobfate.GranularReasons()}, "PodFailurePolicy_0"},
-		{[]jobfate.Option{jobfate.RuleNames("Mine")}, "PodFailurePolicy_Mine"},
-		{[]jobfate.Option{jobfate.RuleNames()}, "PodFailurePolicy_0"},
-		{[]jobfate.Option{jobfate.RuleNames("")}, "PodFailurePolicy_0"},
-		{[]jobfate.Option{jobfate.FailurePolicy(named)}, "PodFailurePolicy"},
-		{[]jobfate.Option{jobfate.FailurePolicy(named), jobfate.GranularReasons()}, "PodFailurePolicy_One"},
-		{[]jobfate.Option{jobfate.FailurePolicy(named), jobfate.RuleNames("Ignored")}, "PodFailurePolicy_One"},
-		{[]jobfate.Option{jobfate.FailurePolicy(&failurepolicy.Spec{})}, ""},
-		{[]jobfate.Option{jobfate.FailurePolicy(nil)}, "PodFailurePolicy"},
+		{[]decide.Option{decide.GranularReasons()}, "PodFailurePolicy_0"},
+		{[]decide.Option{decide.RuleNames("Mine")}, "PodFailurePolicy_Mine"},
+		{[]decide.Option{decide.RuleNames()}, "PodFailurePolicy_0"},
+		{[]decide.Option{decide.RuleNames("")}, "PodFailurePolicy_0"},
+		{[]decide.Option{decide.FailurePolicy(named)}, "PodFailurePolicy"},
+		{[]decide.Option{decide.FailurePolicy(named), decide.GranularReasons()}, "PodFailurePolicy_One"},
+		{[]decide.Option{decide.FailurePolicy(named), decide.RuleNames("Ignored")}, "PodFailurePolicy_One"},
+		{[]decide.Option{decide.FailurePolicy(&failurepolicy.Spec{})}, ""},
+		{[]decide.Option{decide.FailurePolicy(nil)}, "PodFailurePolicy"},
 	} {
 		job := decidetest.SpecJob(t, spec)
-		d := decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{decidetest.PodIn(job, 1, corev1.PodFailed)}, Now: job.CreationTimestamp.Time}, test.opts...)
+		d := decidetest.MustDecide(t, decide.Snapshot{Job: job, Pods: []*corev1.Pod{decidetest.PodIn(job, 1, corev1.PodFailed)}, Now: job.CreationTimestamp.Time}, test.opts...)
 		if got := reasonOf(d); got != test.want {
 			t.Errorf("%d options: the reason is %q, want %q", len(test.opts), got, test.want)
 		}
@@ -110,14 +111,14 @@ func TestOptions_withFailurePolicy(t *testing.T) {
 	job := decidetest.SpecJob(t, "completions: 1")
 	pod := decidetest.PodIn(job, 1, corev1.PodRunning)
 	pod.DeletionTimestamp = &job.CreationTimestamp
-	d := decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time}, jobfate.FailurePolicy(named))
+	d := decidetest.MustDecide(t, decide.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time}, decide.FailurePolicy(named))
 	if explain.Of(d).Job().Code != explain.JobAwaitingTermination {
 		t.Errorf("a terminating pod with a policy: %s, want %s", explain.Of(d).Job().Code, explain.JobAwaitingTermination)
 	}
 }
 
 // reasonOf returns the reason of the first condition; empty if there is none.
-func reasonOf(d jobfate.Decision) string {
+func reasonOf(d decide.Decision) string {
 	if len(d.Status.Conditions) == 0 {
 		return ""
 	}
@@ -138,18 +139,18 @@ func TestOptions_withoutFailurePolicy(t *testing.T) {
 		none.Job = s.Job.DeepCopy()
 		none.Job.Spec.PodFailurePolicy = nil
 		want := decideAll(t, none)
-		names := jobfate.RuleNames([]string{"One"}[:min(1, len(s.Job.Spec.PodFailurePolicy.Rules))]...)
-		if diff := cmp.Diff(want, decideAll(t, s, names, jobfate.FailurePolicy(&failurepolicy.Spec{}), jobfate.WithoutFailurePolicy())); diff != "" {
+		names := decide.RuleNames([]string{"One"}[:min(1, len(s.Job.Spec.PodFailurePolicy.Rules))]...)
+		if diff := cmp.Diff(want, decideAll(t, s, names, decide.FailurePolicy(&failurepolicy.Spec{}), decide.WithoutFailurePolicy())); diff != "" {
 			t.Fatalf("-no policy +WithoutFailurePolicy\n%s", diff)
 		}
-		if want != decideAll(t, none, jobfate.RuleNames("One")) {
+		if want != decideAll(t, none, decide.RuleNames("One")) {
 			t.Fatal("names without a policy have an effect")
 		}
 		of := decideAll(t, s)
 		if want != of {
 			differ++
 		}
-		if of != decideAll(t, s, jobfate.WithoutFailurePolicy(), jobfate.FailurePolicy(nil)) {
+		if of != decideAll(t, s, decide.WithoutFailurePolicy(), decide.FailurePolicy(nil)) {
 			t.Fatal("FailurePolicy(nil) after WithoutFailurePolicy does not restore the policy of the spec")
 		}
 	})
@@ -164,7 +165,7 @@ func TestOptions_withoutPerIndexBackoff(t *testing.T) {
 	without, differ := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		s := snapshotsOf["wild"].Draw(t, "snapshot")
-		diff := cmp.Diff(decideAll(t, s), decideAll(t, s, jobfate.WithoutPerIndexBackoff()))
+		diff := cmp.Diff(decideAll(t, s), decideAll(t, s, decide.WithoutPerIndexBackoff()))
 		switch {
 		case s.Job.Spec.BackoffLimitPerIndex != nil && diff != "":
 			differ++
@@ -185,36 +186,36 @@ func TestOptions_withoutPerIndexBackoff(t *testing.T) {
 func TestOptions_namesOfRules(t *testing.T) {
 	two := "podFailurePolicy: {rules: [" +
 		"{action: FailJob, onExitCodes: {operator: In, values: [1]}}, {action: Ignore, onExitCodes: {operator: In, values: [2]}}]}"
-	policy := func(names ...string) jobfate.Option {
+	policy := func(names ...string) decide.Option {
 		s := &failurepolicy.Spec{}
 		for _, name := range names {
 			s.Rules = append(s.Rules, failurepolicy.Rule{Name: name})
 		}
-		return jobfate.FailurePolicy(s)
+		return decide.FailurePolicy(s)
 	}
 	for _, test := range []struct {
 		reason string
 		spec   string
-		opt    jobfate.Option
+		opt    decide.Option
 		want   []string
 	}{
-		{"valid", two, jobfate.RuleNames("A", "B"), nil},
-		{"the index of the rule itself", two, jobfate.RuleNames("0"), nil},
-		{"no index of this policy", two, jobfate.RuleNames("2"), nil},
-		{"no policy, no rule to name: no effect", "", jobfate.RuleNames("A", "B"), nil},
+		{"valid", two, decide.RuleNames("A", "B"), nil},
+		{"the index of the rule itself", two, decide.RuleNames("0"), nil},
+		{"no index of this policy", two, decide.RuleNames("2"), nil},
+		{"no policy, no rule to name: no effect", "", decide.RuleNames("A", "B"), nil},
 		{"valid", two, policy("A", "", "B"), nil},
-		{"a character", two, jobfate.RuleNames("A", "a-b ü"), []string{"RuleNames[1]"}},
-		{"a character, without a policy", "", jobfate.RuleNames("a b"), []string{"RuleNames[0]"}},
-		{"the length", two, jobfate.RuleNames(strings.Repeat("a", 112)), []string{"RuleNames[0]"}},
-		{"the index of a rule without a name", two, jobfate.RuleNames("1"), []string{"RuleNames[0]"}},
-		{"a duplicate", two, jobfate.RuleNames("A", "A"), []string{"RuleNames[1]"}},
-		{"too many", two, jobfate.RuleNames("A", "B", "C"), []string{"RuleNames"}},
-		{"too many, the last one empty", two, jobfate.RuleNames("A", "B", ""), []string{"RuleNames"}},
+		{"a character", two, decide.RuleNames("A", "a-b ü"), []string{"RuleNames[1]"}},
+		{"a character, without a policy", "", decide.RuleNames("a b"), []string{"RuleNames[0]"}},
+		{"the length", two, decide.RuleNames(strings.Repeat("a", 112)), []string{"RuleNames[0]"}},
+		{"the index of a rule without a name", two, decide.RuleNames("1"), []string{"RuleNames[0]"}},
+		{"a duplicate", two, decide.RuleNames("A", "A"), []string{"RuleNames[1]"}},
+		{"too many", two, decide.RuleNames("A", "B", "C"), []string{"RuleNames"}},
+		{"too many, the last one empty", two, decide.RuleNames("A", "B", ""), []string{"RuleNames"}},
 		{"both", "", policy("A", "", "A", "x-"), []string{"FailurePolicy.rules[2].name", "FailurePolicy.rules[3].name"}},
 	} {
-		d, err := jobfate.Decide(jobfate.Snapshot{Job: decidetest.SpecJob(t, "completions: 1\n"+test.spec), Now: jobtest.Noon()}, test.opt)
+		d, err := decide.Job(decide.Snapshot{Job: decidetest.SpecJob(t, "completions: 1\n"+test.spec), Now: jobtest.Noon()}, test.opt)
 		var got []string
-		if input := (*jobfate.InputError)(nil); errors.As(err, &input) {
+		if input := (*decide.InputError)(nil); errors.As(err, &input) {
 			for _, e := range input.Fields {
 				got = append(got, e.Field)
 			}
@@ -259,14 +260,14 @@ func TestReasonOfTheCondition(t *testing.T) {
 	} {
 		test.rule.Name, test.rule.Action = test.name, test.action
 		policy := &failurepolicy.Spec{Rules: []failurepolicy.Rule{{Name: "First", Action: failJob, OnExitCodes: exits(9)}, test.rule}}
-		opts := []jobfate.Option{jobfate.FailurePolicy(policy)}
+		opts := []decide.Option{decide.FailurePolicy(policy)}
 		if test.granular {
-			opts = append(opts, jobfate.GranularReasons())
+			opts = append(opts, decide.GranularReasons())
 		}
 		job := decidetest.SpecJob(t, "completions: 1")
 		pod := decidetest.PodIn(job, 1, corev1.PodFailed)
 		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}}
-		d := decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time}, opts...)
+		d := decidetest.MustDecide(t, decide.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time}, opts...)
 		if got := reasonOf(d); got != test.want {
 			t.Errorf("%s: the reason is %q, want %q", name, got, test.want)
 		}
@@ -288,10 +289,10 @@ func TestRuleNames_besideTheField(t *testing.T) {
 	if err := errors.Join(err, converter.FromUnstructured(stored, job), converter.FromUnstructured(field, policy)); err != nil {
 		t.Fatal(err)
 	}
-	s := jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{decidetest.PodIn(job, 1, corev1.PodFailed)}, Now: job.CreationTimestamp.Time}
-	ofField, ofCaller := jobfate.FailurePolicy(policy), jobfate.RuleNames("Caller")
-	for name, opts := range map[string][]jobfate.Option{
-		"with GranularReasons": {ofField, jobfate.GranularReasons()},
+	s := decide.Snapshot{Job: job, Pods: []*corev1.Pod{decidetest.PodIn(job, 1, corev1.PodFailed)}, Now: job.CreationTimestamp.Time}
+	ofField, ofCaller := decide.FailurePolicy(policy), decide.RuleNames("Caller")
+	for name, opts := range map[string][]decide.Option{
+		"with GranularReasons": {ofField, decide.GranularReasons()},
 		"after RuleNames":      {ofCaller, ofField},
 		"before RuleNames":     {ofField, ofCaller},
 	} {
@@ -342,8 +343,8 @@ func TestOptions_pods(t *testing.T) {
 			pod = counted
 			said.Pods = append(said.Pods, pod)
 		}
-		got, err := jobfate.Decide(s, jobfate.FailLostPods(after), jobfate.SucceedOnExitZero())
-		want, wrong := jobfate.Decide(said)
+		got, err := decide.Job(s, decide.FailLostPods(after), decide.SucceedOnExitZero())
+		want, wrong := decide.Job(said)
 		if err != nil || wrong != nil {
 			t.Fatal(err, wrong)
 		}
@@ -361,7 +362,7 @@ func TestOptions_pods(t *testing.T) {
 }
 
 // effectsOf returns what a decision does, with pods as their names.
-func effectsOf(d jobfate.Decision) []string {
+func effectsOf(d decide.Decision) []string {
 	var out []string
 	name := func(what string, pod *corev1.Pod) {
 		if pod != nil {
@@ -388,40 +389,40 @@ func effectsOf(d jobfate.Decision) []string {
 func TestOptions_order(t *testing.T) {
 	job := decidetest.SpecJob(t, "completions: 9\nparallelism: 9")
 	for _, caps := range [][]int{{1, 4}, {4, 1}} {
-		var opts []jobfate.Option
+		var opts []decide.Option
 		for _, n := range caps {
-			opts = append(opts, jobfate.MaxChanges(n))
+			opts = append(opts, decide.MaxChanges(n))
 		}
-		if d := decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, opts...); len(d.Create) != caps[1] {
+		if d := decidetest.MustDecide(t, decide.Snapshot{Job: job, Now: jobtest.Noon()}, opts...); len(d.Create) != caps[1] {
 			t.Errorf("%v: %d to create", fmt.Sprint(caps), len(d.Create))
 		}
 	}
-	if d := decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, jobfate.MaxChanges(1), jobfate.MaxChanges(0)); len(d.Create) != 9 {
+	if d := decidetest.MustDecide(t, decide.Snapshot{Job: job, Now: jobtest.Noon()}, decide.MaxChanges(1), decide.MaxChanges(0)); len(d.Create) != 9 {
 		t.Errorf("with 0, the default: %d to create, want 9", len(d.Create))
 	}
 }
 
 // Every invalid number is an InputError that names the option.
 func TestOptions_invalid(t *testing.T) {
-	for option, opt := range map[string]jobfate.Option{
-		"MaxUncounted":   jobfate.MaxUncounted(-1),
-		"MaxChanges":     jobfate.MaxChanges(-1),
-		"MaxRemovals":    jobfate.MaxRemovals(-1),
-		"FailLostPods":   jobfate.FailLostPods(-time.Second),
-		"BatchPeriod":    jobfate.BatchPeriod(-time.Second),
-		"Backoff.base":   jobfate.Backoff(backoff.Policy{Base: -1}),
-		"Backoff.cap":    jobfate.Backoff(backoff.Policy{Cap: -1}),
-		"Backoff.factor": jobfate.Backoff(backoff.Policy{Factor: math.NaN()}),
-		"Throttle.every": jobfate.Throttle(tracking.Throttle{Every: -1}),
-		"Throttle.share": jobfate.Throttle(tracking.Throttle{Share: math.NaN()}),
+	for option, opt := range map[string]decide.Option{
+		"MaxUncounted":   decide.MaxUncounted(-1),
+		"MaxChanges":     decide.MaxChanges(-1),
+		"MaxRemovals":    decide.MaxRemovals(-1),
+		"FailLostPods":   decide.FailLostPods(-time.Second),
+		"BatchPeriod":    decide.BatchPeriod(-time.Second),
+		"Backoff.base":   decide.Backoff(backoff.Policy{Base: -1}),
+		"Backoff.cap":    decide.Backoff(backoff.Policy{Cap: -1}),
+		"Backoff.factor": decide.Backoff(backoff.Policy{Factor: math.NaN()}),
+		"Throttle.every": decide.Throttle(tracking.Throttle{Every: -1}),
+		"Throttle.share": decide.Throttle(tracking.Throttle{Share: math.NaN()}),
 	} {
 		job := decidetest.SpecJob(t, "completions: 1")
-		var invalid *jobfate.InputError
-		_, err := jobfate.Decide(jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, opt)
+		var invalid *decide.InputError
+		_, err := decide.Job(decide.Snapshot{Job: job, Now: jobtest.Noon()}, opt)
 		if !errors.As(err, &invalid) || len(invalid.Fields) != 1 || invalid.Fields[0].Field != option {
 			t.Errorf("Decide returns %v, want an error about %s", err, option)
 		}
-		m := jobfate.NewMachine(opt)
+		m := machine.New(opt)
 		err = m.Begin(fresh(job))
 		if !errors.As(err, &invalid) || invalid.Fields[0].Field != option {
 			t.Errorf("Begin returns %v, want an error about %s", err, option)
@@ -432,19 +433,19 @@ func TestOptions_invalid(t *testing.T) {
 // The bounds of the numbers are valid.
 func TestOptions_bounds(t *testing.T) {
 	job := decidetest.SpecJob(t, "completions: 1")
-	decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, jobfate.MaxUncounted(0), jobfate.MaxChanges(0),
-		jobfate.MaxRemovals(0), jobfate.FailLostPods(0), jobfate.BatchPeriod(0), jobfate.Backoff(backoff.Policy{Factor: 1}),
-		jobfate.Throttle(tracking.Throttle{}))
+	decidetest.MustDecide(t, decide.Snapshot{Job: job, Now: jobtest.Noon()}, decide.MaxUncounted(0), decide.MaxChanges(0),
+		decide.MaxRemovals(0), decide.FailLostPods(0), decide.BatchPeriod(0), decide.Backoff(backoff.Policy{Factor: 1}),
+		decide.Throttle(tracking.Throttle{}))
 }
 
 // While the last status write is not observed, the Job is requeued after the batch period.
 func TestOptions_batchPeriodOfAnUnobservedStatus(t *testing.T) {
 	job := decidetest.SpecJob(t, "completions: 1")
-	s := jobfate.Snapshot{Job: job, Now: job.CreationTimestamp.Time, InFlight: jobfate.InFlight{Status: true}}
+	s := decide.Snapshot{Job: job, Now: job.CreationTimestamp.Time, InFlight: decide.InFlight{Status: true}}
 	for _, test := range []struct {
-		opts []jobfate.Option
+		opts []decide.Option
 		want time.Duration
-	}{{nil, time.Second}, {[]jobfate.Option{jobfate.BatchPeriod(7 * time.Second)}, 7 * time.Second}} {
+	}{{nil, time.Second}, {[]decide.Option{decide.BatchPeriod(7 * time.Second)}, 7 * time.Second}} {
 		if d := decidetest.MustDecide(t, s, test.opts...); d.Requeue != test.want || !d.Idle() {
 			t.Errorf("%d options: requeue %s, idle %t; want %s and nothing else", len(test.opts), d.Requeue, d.Idle(), test.want)
 		}

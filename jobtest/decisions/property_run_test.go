@@ -8,10 +8,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"pgregory.net/rapid"
 
-	"github.com/jobfate/jobfate"
-	"github.com/jobfate/jobfate/cluster"
+	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobtest"
+	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/decidetest"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -21,12 +21,12 @@ var builtin tracking.Keys
 
 // run is a decision on a random snapshot, carried out with some failed writes.
 type run struct {
-	s       jobfate.Snapshot
-	opts    []jobfate.Option
-	d       jobfate.Decision // after the revision for failed writes
-	done    jobfate.Undone
+	s       decide.Snapshot
+	opts    []decide.Option
+	d       decide.Decision // after the revision for failed writes
+	done    decide.Undone
 	gone    []*corev1.Pod
-	settled jobfate.Settled
+	settled decide.Settled
 }
 
 // after returns the status of the Job after the run.
@@ -41,15 +41,15 @@ func (r run) after() *batchv1.JobStatus {
 }
 
 // drawRun draws a snapshot, makes a decision, lets some writes fail and settles the status.
-func drawRun(t *rapid.T, snapshots *rapid.Generator[jobfate.Snapshot]) run {
+func drawRun(t *rapid.T, snapshots *rapid.Generator[decide.Snapshot]) run {
 	r := run{s: snapshots.Draw(t, "snapshot")}
 	if rapid.Bool().Draw(t, "small caps") {
-		r.opts = append(r.opts, jobfate.MaxUncounted(rapid.IntRange(1, 3).Draw(t, "uncounted cap")), jobfate.MaxChanges(rapid.IntRange(1, 3).Draw(t, "changes cap")))
+		r.opts = append(r.opts, decide.MaxUncounted(rapid.IntRange(1, 3).Draw(t, "uncounted cap")), decide.MaxChanges(rapid.IntRange(1, 3).Draw(t, "changes cap")))
 	}
 	if rapid.Bool().Draw(t, "fill slots") {
-		r.opts = append(r.opts, jobfate.FillFreeSlots())
+		r.opts = append(r.opts, decide.FillFreeSlots())
 	}
-	d, err := jobfate.Decide(r.s, r.opts...)
+	d, err := decide.Job(r.s, r.opts...)
 	if err != nil {
 		t.Fatalf("Decide: %v", err)
 	}
@@ -71,21 +71,21 @@ func drawRun(t *rapid.T, snapshots *rapid.Generator[jobfate.Snapshot]) run {
 	return r
 }
 
-var snapshotsOf = map[string]*rapid.Generator[jobfate.Snapshot]{
+var snapshotsOf = map[string]*rapid.Generator[decide.Snapshot]{
 	"usual": decidetest.Inputs(jobtest.Usual()), "wild": decidetest.Inputs(jobtest.Wild()), "lived": lived(false),
 	"lived, read live": lived(true),
 }
 
 // lived generates inputs of a Machine during the life of a Job: with caches that lag or, if it reads live, without
 // writes in flight.
-func lived(live bool) *rapid.Generator[jobfate.Snapshot] {
-	return rapid.Custom(func(t *rapid.T) (seen jobfate.Snapshot) {
+func lived(live bool) *rapid.Generator[decide.Snapshot] {
+	return rapid.Custom(func(t *rapid.T) (seen decide.Snapshot) {
 		caller := jobtest.NewCaller()
-		inside.Decide(caller.Machine, func(in jobfate.Snapshot, o jobfate.Option, _ inside.Usual) (jobfate.Decision, error) {
+		inside.Decide(caller.Machine, func(in decide.Snapshot, o decide.Option, _ inside.Usual) (decide.Decision, error) {
 			if seen = in; live {
-				seen.InFlight = jobfate.InFlight{}
+				seen.InFlight = decide.InFlight{}
 			}
-			return jobfate.Decide(in, o)
+			return decide.Job(in, o)
 		})
 		jobtest.Lead(t, reader{caller, live})
 		return seen
@@ -111,8 +111,8 @@ type everything struct {
 	Requeue                        time.Duration
 }
 
-func decideAll(t *rapid.T, s jobfate.Snapshot, opts ...jobfate.Option) everything {
-	d, err := jobfate.Decide(s, opts...)
+func decideAll(t *rapid.T, s decide.Snapshot, opts ...decide.Option) everything {
+	d, err := decide.Job(s, opts...)
 	if err != nil {
 		t.Fatalf("Decide: %v", err)
 	}
@@ -126,7 +126,7 @@ func decideAll(t *rapid.T, s jobfate.Snapshot, opts ...jobfate.Option) everythin
 }
 
 // ownPods returns the pods that the Job owns or adopts.
-func ownPods(s jobfate.Snapshot) (own []*corev1.Pod) {
+func ownPods(s decide.Snapshot) (own []*corev1.Pod) {
 	of, err := tracking.ClassifierOf(s.Job, builtin, tracking.Options{})
 	if err != nil {
 		panic(err)

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
-	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/indexset"
@@ -24,7 +24,7 @@ import (
 // explained returns the explanation of the decision on job and its pods when the Job is created.
 func explained(t *testing.T, job *batchv1.Job, pods ...*corev1.Pod) explain.Explanation {
 	t.Helper()
-	return explain.Of(decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: job.CreationTimestamp.Time}))
+	return explain.Of(decidetest.MustDecide(t, decide.Snapshot{Job: job, Pods: pods, Now: job.CreationTimestamp.Time}))
 }
 
 // named returns the n-th pod of job, with that name and UID.
@@ -116,7 +116,7 @@ func TestExplanation_podsOfAnIndex(t *testing.T) {
 		{suspended, []corev1.PodPhase{runs, runs, runs}, 0, explain.IndexRemoving,
 			"deleting pod a, because another pod of the index is active"},
 	} {
-		in := jobfate.Snapshot{Job: test.job, Now: job.CreationTimestamp.Time, InFlight: jobfate.InFlight{Creations: test.unobserved}}
+		in := decide.Snapshot{Job: test.job, Now: job.CreationTimestamp.Time, InFlight: decide.InFlight{Creations: test.unobserved}}
 		for i, phase := range test.pods {
 			pod := named(string(rune('a'+i)), job, 1, phase)
 			if phase == goes {
@@ -168,7 +168,7 @@ func TestExplanation_LastFailure(t *testing.T) {
 		{"the first of two that failed at the same time", []*corev1.Pod{pod(1, 1, 0), pod(2, 2, 0)}, "job-p1: container main, exit code 1, rule false"},
 	} {
 		for range 2 {
-			d := decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Pods: test.pods, Now: job.CreationTimestamp.Add(time.Hour)})
+			d := decidetest.MustDecide(t, decide.Snapshot{Job: job, Pods: test.pods, Now: job.CreationTimestamp.Add(time.Hour)})
 			f := explain.Of(d).LastFailure()
 			if got := fmt.Sprintf("%s: %s, rule %t", f.Pod, f.Fault, f.Match.Matched()); got != test.want {
 				t.Errorf("%s: got %s, want %s", test.reason, got, test.want)
@@ -187,7 +187,7 @@ func TestExplanation_LastFailure_beyondCompletions(t *testing.T) {
 	within, beyond := decidetest.PodIn(job, 1, corev1.PodFailed), decidetest.PodIn(job, 3, corev1.PodFailed)
 	beyond.Status.ContainerStatuses[0].State.Terminated.FinishedAt = metav1.NewTime(job.CreationTimestamp.Add(time.Minute))
 	*job.Spec.Completions, *job.Spec.Parallelism = 2, 2
-	d := decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{within, beyond}, Now: job.CreationTimestamp.Add(time.Hour)})
+	d := decidetest.MustDecide(t, decide.Snapshot{Job: job, Pods: []*corev1.Pod{within, beyond}, Now: job.CreationTimestamp.Add(time.Hour)})
 	if got := explain.Of(d).LastFailure().Pod; got != within.Name {
 		t.Errorf("got pod %q, want %q: the other is beyond completions", got, within.Name)
 	}
@@ -215,8 +215,8 @@ func TestExplanation_stoppedUnrun(t *testing.T) {
 // If the Job backs off as a whole, its indexes wait for that, with FillFreeSlots as well.
 func TestExplanation_backsOffAsAWhole(t *testing.T) {
 	job := decidetest.SpecJob(t, "completions: 2\nparallelism: 1\ncompletionMode: Indexed")
-	s := jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{decidetest.PodIn(job, 1, corev1.PodFailed)}, Now: job.CreationTimestamp.Time}
-	for _, d := range []jobfate.Decision{decidetest.MustDecide(t, s), decidetest.MustDecide(t, s, jobfate.FillFreeSlots())} {
+	s := decide.Snapshot{Job: job, Pods: []*corev1.Pod{decidetest.PodIn(job, 1, corev1.PodFailed)}, Now: job.CreationTimestamp.Time}
+	for _, d := range []decide.Decision{decidetest.MustDecide(t, s), decidetest.MustDecide(t, s, decide.FillFreeSlots())} {
 		if got, want := explain.Of(d).Index(1).Text, "pending: "+explain.Of(d).Job().Text; got != want || explain.Of(d).Job().Code != explain.JobBackingOff {
 			t.Errorf("got %s, want %s", got, want)
 		}
@@ -251,7 +251,7 @@ func TestExplanation_whichFailedPod(t *testing.T) {
 	} {
 		job.Spec.BackoffLimitPerIndex = &test.limit
 		for range 2 {
-			d := decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Pods: test.pods, Now: noon.Add(2 * time.Second)})
+			d := decidetest.MustDecide(t, decide.Snapshot{Job: job, Pods: test.pods, Now: noon.Add(2 * time.Second)})
 			if got := explain.Of(d).Index(0); got.Pod != test.want {
 				t.Errorf("%s: it is about %s, want %s", test.name, got.Pod, test.want)
 			}
@@ -317,24 +317,24 @@ func TestExplanation_reasonOfTheJob(t *testing.T) {
 	for _, test := range []struct {
 		spec   string
 		pods   []corev1.PodPhase
-		change func(*jobfate.Snapshot)
-		opts   []jobfate.Option
+		change func(*decide.Snapshot)
+		opts   []decide.Option
 		want   string
 	}{
-		{spec: "completions: 12\nparallelism: 12", opts: []jobfate.Option{jobfate.MaxChanges(4)}, want: "creating 4 pods; 8 more pods to create"},
-		{spec: "completions: 2\nparallelism: 0", pods: []corev1.PodPhase{corev1.PodRunning, corev1.PodRunning}, opts: []jobfate.Option{jobfate.MaxChanges(1)},
+		{spec: "completions: 12\nparallelism: 12", opts: []decide.Option{decide.MaxChanges(4)}, want: "creating 4 pods; 8 more pods to create"},
+		{spec: "completions: 2\nparallelism: 0", pods: []corev1.PodPhase{corev1.PodRunning, corev1.PodRunning}, opts: []decide.Option{decide.MaxChanges(1)},
 			want: "deleting 1 of 2 active pods, because the Job needs fewer; 1 more pod to delete"},
 		{spec: "completions: 5\nparallelism: 0", pods: []corev1.PodPhase{corev1.PodSucceeded, corev1.PodSucceeded, corev1.PodSucceeded},
-			opts: []jobfate.Option{jobfate.MaxUncounted(1)}, want: "the Job's parallelism is 0; 2 more finalizers to remove"},
+			opts: []decide.Option{decide.MaxUncounted(1)}, want: "the Job's parallelism is 0; 2 more finalizers to remove"},
 		{spec: "completions: 3\nparallelism: 3\nbackoffLimit: 0", pods: []corev1.PodPhase{corev1.PodFailed, corev1.PodRunning},
-			change: func(s *jobfate.Snapshot) { s.InFlight.Creations = 1 },
+			change: func(s *decide.Snapshot) { s.InFlight.Creations = 1 },
 			want: "the Job fails: BackoffLimitExceeded: Job has reached the specified backoff limit; deleting 1 pod; " +
 				"the condition is set once all pods are observed and deleted"},
-		{spec: "completions: 1", pods: []corev1.PodPhase{corev1.PodFailed}, change: func(s *jobfate.Snapshot) { s.Now = s.Now.In(cet) },
+		{spec: "completions: 1", pods: []corev1.PodPhase{corev1.PodFailed}, change: func(s *decide.Snapshot) { s.Now = s.Now.In(cet) },
 			want: "backing off until 12:00:10Z after 1 failure"},
 	} {
 		job := decidetest.SpecJob(t, test.spec)
-		s := jobfate.Snapshot{Job: job, Now: job.CreationTimestamp.Time}
+		s := decide.Snapshot{Job: job, Now: job.CreationTimestamp.Time}
 		for i, phase := range test.pods {
 			s.Pods = append(s.Pods, decidetest.PodIn(job, i+1, phase))
 		}
@@ -349,7 +349,7 @@ func TestExplanation_reasonOfTheJob(t *testing.T) {
 
 // The zero explanation, and the explanation of an error, are empty.
 func TestExplanation_none(t *testing.T) {
-	d, err := jobfate.Decide(jobfate.Snapshot{})
+	d, err := decide.Job(decide.Snapshot{})
 	if err == nil || explain.Of(d).Job().Code != "" || len(explain.Of(d).Notes()) != 0 || len(slices.Collect(explain.Of(d).Indexes())) != 0 {
 		t.Errorf("an error explains %+v", explain.Of(d))
 	}
@@ -365,7 +365,7 @@ func TestExplanation_none(t *testing.T) {
 func TestRandom_indexIsThatOfIndexes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := jobtest.Snapshots(jobtest.Wild()).Draw(t, "snapshot")
-		d, err := jobfate.Decide(s)
+		d, err := decide.Job(s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -409,7 +409,7 @@ func TestExplanation_waitsForTheTerminating(t *testing.T) {
 func TestRandom_totals(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := jobtest.Snapshots(jobtest.Wild()).Draw(t, "snapshot")
-		d, err := jobfate.Decide(s)
+		d, err := decide.Job(s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -449,17 +449,17 @@ func TestRandom_totals(t *testing.T) {
 // zero Explanation has no cause.
 func TestCause_own(t *testing.T) {
 	job := decidetest.SpecJob(t, "completions: 3\nparallelism: 3")
-	in := jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{decidetest.PodIn(job, 1, corev1.PodRunning)}, Now: job.CreationTimestamp.Time}
+	in := decide.Snapshot{Job: job, Pods: []*corev1.Pod{decidetest.PodIn(job, 1, corev1.PodRunning)}, Now: job.CreationTimestamp.Time}
 	for _, c := range []struct {
-		inFlight jobfate.InFlight
+		inFlight decide.InFlight
 		want     explain.Code
 	}{
-		{jobfate.InFlight{Status: true, Creations: 1}, explain.JobStale},
-		{jobfate.InFlight{Creations: 1}, explain.JobInFlight},
-		{jobfate.InFlight{}, explain.JobCreating},
+		{decide.InFlight{Status: true, Creations: 1}, explain.JobStale},
+		{decide.InFlight{Creations: 1}, explain.JobInFlight},
+		{decide.InFlight{}, explain.JobCreating},
 	} {
 		in.InFlight = c.inFlight
-		d, err := jobfate.Decide(in)
+		d, err := decide.Job(in)
 		if got := explain.Of(d).Cause().Code; err != nil || got != c.want {
 			t.Errorf("%+v: got %s and %v, want %s", c.inFlight, got, err, c.want)
 		}

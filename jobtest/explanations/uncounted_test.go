@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/explain"
 )
 
@@ -58,12 +58,12 @@ func TestNotes_podsThatCannotBeCounted(t *testing.T) {
 				job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Succeeded: []types.UID{test.listed}}
 			}
 			now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
-			d, err := jobfate.Decide(jobfate.Snapshot{Job: job, Pods: test.pods, Now: now})
+			d, err := decide.Job(decide.Snapshot{Job: job, Pods: test.pods, Now: now})
 			if err != nil {
 				t.Fatal(err)
 			}
 			var got []string
-			if stale, err := jobfate.Decide(jobfate.Snapshot{Job: job, Pods: test.pods, Now: now, InFlight: jobfate.InFlight{Status: true}}); err != nil {
+			if stale, err := decide.Job(decide.Snapshot{Job: job, Pods: test.pods, Now: now, InFlight: decide.InFlight{Status: true}}); err != nil {
 				t.Fatal(err)
 			} else if slices.ContainsFunc(explain.Of(stale).Notes(), func(n explain.Reason) bool {
 				return n.Code == explain.NoteNotCounted && strings.Contains(n.Text, "without the finalizer")

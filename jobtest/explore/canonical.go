@@ -3,7 +3,7 @@ package explore
 import (
 	"time"
 
-	"github.com/jobfate/jobfate/cluster"
+	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
 // noon is the time of all states.

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/jobtest/effort"
 	"github.com/jobfate/jobfate/tracking"
@@ -101,8 +102,8 @@ func (l *lives) key(v demandInput) string {
 // lives from its states.
 type demandCase struct {
 	state         uint32
-	demand, rough jobstatus.Demand
-	lives         jobstatus.Demand
+	demand, rough decide.Demand
+	lives         decide.Demand
 }
 
 // demandCases returns the demand and the actual bounds for each input. AtOnce.Most covers a
@@ -117,9 +118,9 @@ func (l *lives) demandCases() map[demandInput]*demandCase {
 		}
 		got, v := l.lifeOf(n), l.inputOf(uint32(n))
 		if unaware {
-			got = jobstatus.Demand{
-				AtOnce:  jobstatus.Range{Least: endless, Most: got.AtOnce.Most},
-				InTotal: jobstatus.Range{Least: endless},
+			got = decide.Demand{
+				AtOnce:  decide.Range{Least: endless, Most: got.AtOnce.Most},
+				InTotal: decide.Range{Least: endless},
 			}
 		}
 		if at := all[v]; at != nil {
@@ -127,7 +128,7 @@ func (l *lives) demandCases() map[demandInput]*demandCase {
 			continue
 		}
 		job := l.jobs.values[v.job]
-		all[v] = &demandCase{uint32(n), jobstatus.DemandWithPods(job, l.podsOf(uint32(n)), tracking.Keys{}), jobstatus.DemandOf(job), got}
+		all[v] = &demandCase{uint32(n), decide.DemandWithPods(job, l.podsOf(uint32(n)), tracking.Keys{}), decide.DemandOf(job), got}
 	}
 	return all
 }
@@ -167,9 +168,9 @@ func (l *lives) check(t *testing.T, replaced bool) map[demandInput]*demandCase {
 }
 
 // widest returns bounds that include both.
-func widest(a, b jobstatus.Demand) jobstatus.Demand {
-	a.AtOnce = jobstatus.Range{Least: min(a.AtOnce.Least, b.AtOnce.Least), Most: max(a.AtOnce.Most, b.AtOnce.Most)}
-	a.InTotal = jobstatus.Range{Least: min(a.InTotal.Least, b.InTotal.Least), Most: max(a.InTotal.Most, b.InTotal.Most)}
+func widest(a, b decide.Demand) decide.Demand {
+	a.AtOnce = decide.Range{Least: min(a.AtOnce.Least, b.AtOnce.Least), Most: max(a.AtOnce.Most, b.AtOnce.Most)}
+	a.InTotal = decide.Range{Least: min(a.InTotal.Least, b.InTotal.Least), Most: max(a.InTotal.Most, b.InTotal.Most)}
 	a.Unbounded = a.Unbounded || b.Unbounded
 	return a
 }
@@ -258,7 +259,7 @@ func TestDemand_attained(t *testing.T) {
 		t.Run(k.name, func(t *testing.T) {
 			t.Parallel()
 			type known struct {
-				demand, lives jobstatus.Demand
+				demand, lives decide.Demand
 				text          string
 			}
 			cases := map[string]*known{}
@@ -377,9 +378,9 @@ func TestDemand_unbounded(t *testing.T) {
 			l, _ := searchLives(t, c)
 			l.check(t, false)
 			job := l.jobs.values[l.states[0].job].DeepCopy()
-			demand := jobstatus.DemandOf(job)
+			demand := decide.DemandOf(job)
 			job.Spec.PodFailurePolicy = nil
-			bounded := jobstatus.DemandOf(job)
+			bounded := decide.DemandOf(job)
 			if got := l.lifeOf(0).InTotal.Most; !demand.Unbounded || bounded.Unbounded || got <= bounded.InTotal.Most {
 				t.Errorf("a life has %d pods; the demand is %+v, and without the rule %+v", got, demand, bounded)
 			}
@@ -447,7 +448,7 @@ func (l *lives) checkSuspensions(t *testing.T) (observed int) {
 			continue
 		}
 		observed++
-		if most := l.lifeOf(int(at.state)).AtOnce.Most; l.mostAfter[at.state] > 0 || most > jobstatus.DemandOf(job).AtOnce.Least {
+		if most := l.lifeOf(int(at.state)).AtOnce.Most; l.mostAfter[at.state] > 0 || most > decide.DemandOf(job).AtOnce.Least {
 			if faults++; faults < 4 {
 				t.Errorf("the suspension is said to be observed, but there are up to %d pods\n%s",
 					most, strings.Join(l.objects(&l.states[at.state]), "\n"))

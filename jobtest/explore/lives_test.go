@@ -8,8 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/jobfate/jobfate/cluster"
-	"github.com/jobfate/jobfate/jobstatus"
+	"github.com/jobfate/jobfate/decide"
+	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
 // lives has the states of a search, and for each state the bounds of the pods of the Job
@@ -186,11 +186,11 @@ func (l *lives) mostCreated() {
 	}
 }
 
-func (l *lives) lifeOf(n int) jobstatus.Demand {
+func (l *lives) lifeOf(n int) decide.Demand {
 	running := l.running[n]
-	d := jobstatus.Demand{
-		AtOnce:  jobstatus.Range{Least: l.leastPeak[n], Most: l.mostPeak[n]},
-		InTotal: jobstatus.Range{Least: running + l.leastAfter[n], Most: endless},
+	d := decide.Demand{
+		AtOnce:  decide.Range{Least: l.leastPeak[n], Most: l.mostPeak[n]},
+		InTotal: decide.Range{Least: running + l.leastAfter[n], Most: endless},
 	}
 	if d.Unbounded = l.mostAfter[n] == endless; !d.Unbounded {
 		d.InTotal.Most = running + l.mostAfter[n]

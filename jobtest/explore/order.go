@@ -1,6 +1,6 @@
 package explore
 
-import "github.com/jobfate/jobfate/cluster"
+import "github.com/jobfate/jobfate/jobtest/cluster"
 
 // Most events are independent, and then their order makes no difference: if a pod ends
 // during a request about another pod, it may as well end after the request. The search

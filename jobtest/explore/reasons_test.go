@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/indexset"
@@ -44,11 +44,11 @@ func TestReasons(t *testing.T) {
 			if k.name == "two leaders" {
 				c.Pods, c.Faults, c.Kinds = 2, 2, []faultKind{otherLeader}
 			}
-			c = deciding(c, func(in jobfate.Snapshot, own jobfate.Option, _ inside.Usual) (jobfate.Decision, error) {
+			c = deciding(c, func(in decide.Snapshot, own decide.Option, _ inside.Usual) (decide.Decision, error) {
 				if err := checkReasons(in, reached); err != nil {
 					t.Error(err)
 				}
-				return jobfate.Decide(in, own)
+				return decide.Job(in, own)
 			})
 			if r, err := run(c); err != nil || r.Found != nil {
 				t.Fatalf("found %v (%v)", r.Found, err)
@@ -64,8 +64,8 @@ func TestReasons(t *testing.T) {
 }
 
 // checkReasons compares what is said about a decision with the pods that it was made on.
-func checkReasons(in jobfate.Snapshot, reached map[string]int) error {
-	decision, err := jobfate.Decide(jobfate.Snapshot{Job: in.Job, Pods: in.Pods, Now: in.Now, Backoff: in.Backoff, LastStatus: in.LastStatus})
+func checkReasons(in decide.Snapshot, reached map[string]int) error {
+	decision, err := decide.Job(decide.Snapshot{Job: in.Job, Pods: in.Pods, Now: in.Now, Backoff: in.Backoff, LastStatus: in.LastStatus})
 	if err != nil {
 		return err
 	}
@@ -223,7 +223,7 @@ func (o failureOracle) checkDemand(reached map[string]int) error {
 		}
 	}
 	ends := done.Len() == int(*spec.Completions)
-	least := jobstatus.DemandWithPods(o.job, o.pods, tracking.Keys{}).InTotal.Least
+	least := decide.DemandWithPods(o.job, o.pods, tracking.Keys{}).InTotal.Least
 	switch {
 	case ends && !runs && least != 0, !ends && least == 0:
 		return fmt.Errorf("at least %d more pods run, but the indexes that have ended are %s", least, done)

@@ -7,10 +7,10 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
-	"github.com/jobfate/jobfate/cluster"
+	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/jobtest"
+	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
@@ -162,13 +162,13 @@ var kindsOfJob = []kindOfJob{
 	}},
 	{"free slots filled", func(n int32) config {
 		c := jobOf(n, all(perIndex, parallelism(1)))
-		c.New = func() *cluster.Caller { return jobtest.NewCaller(jobfate.FillFreeSlots()) }
+		c.New = func() *cluster.Caller { return jobtest.NewCaller(decide.FillFreeSlots()) }
 		return c
 	}},
 	{"short delays", func(n int32) config {
 		p := backoff.Policy{Base: 10 * time.Second, Cap: 20 * time.Second}
 		c := jobOf(n, perIndex)
-		c.New = func() *cluster.Caller { return jobtest.NewCaller(jobfate.Backoff(p)) }
+		c.New = func() *cluster.Caller { return jobtest.NewCaller(decide.Backoff(p)) }
 		c.Rules = referee.Rules{Backoff: p}
 		c.Ticks, c.Old, c.AnyTime = []time.Duration{7 * time.Second}, 21*time.Second, true
 		return c

@@ -10,11 +10,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/jobfate/jobfate"
-	"github.com/jobfate/jobfate/cluster"
+	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/bugs"
+	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
 // The search finds known bugs. Otherwise a search without a violation would prove nothing.
@@ -54,10 +54,10 @@ func TestNotVacuous(t *testing.T) {
 			return inHaste(two())
 		}},
 		{"no requeue when the Job waits only for a time (k#110239)", "L5", func() config {
-			return amended(two(), func(_ jobfate.Snapshot, d *jobfate.Decision) { d.Requeue = 0 })
+			return amended(two(), func(_ decide.Snapshot, d *decide.Decision) { d.Requeue = 0 })
 		}},
 		{"the memory of failures is lost in each sync (k#114391)", "S12", func() config {
-			return amended(two(), func(_ jobfate.Snapshot, d *jobfate.Decision) { d.Backoff.Failures = 0 })
+			return amended(two(), func(_ decide.Snapshot, d *decide.Decision) { d.Backoff.Failures = 0 })
 		}},
 		{"finalizers are never removed (k#108645)", "L1", func() config {
 			return amended(two(scale(1)), keepsFinalizers)
@@ -80,15 +80,15 @@ func TestNotVacuous(t *testing.T) {
 			return deciding(two(), bugs.ForgetUnobserved)
 		}},
 		{"a suspended Job reports its deleted pods as active", "S21", func() config {
-			c := deciding(two(), func(in jobfate.Snapshot, o jobfate.Option, _ inside.Usual) (jobfate.Decision, error) {
-				in.InFlight.Pods = slices.DeleteFunc(slices.Clone(in.InFlight.Pods), func(p jobfate.PodInFlight) bool { return p.Deleted })
-				return jobfate.Decide(in, o)
+			c := deciding(two(), func(in decide.Snapshot, o decide.Option, _ inside.Usual) (decide.Decision, error) {
+				in.InFlight.Pods = slices.DeleteFunc(slices.Clone(in.InFlight.Pods), func(p decide.PodInFlight) bool { return p.Deleted })
+				return decide.Job(in, o)
 			})
 			c.Edits = []func(*batchv1.JobSpec){suspend(true)}
 			return c
 		}},
 		{"status of 0 active while pods are created (k#139428)", "S10", func() config {
-			return amended(two(), func(_ jobfate.Snapshot, d *jobfate.Decision) {
+			return amended(two(), func(_ decide.Snapshot, d *decide.Decision) {
 				if d.Status != nil {
 					st := d.Status.DeepCopy()
 					st.Active, st.Ready = 0, new(int32(1))
@@ -157,7 +157,7 @@ func two(changes ...func(*batchv1.JobSpec)) config {
 	return c
 }
 
-func amended(c config, amend func(jobfate.Snapshot, *jobfate.Decision)) config {
+func amended(c config, amend func(decide.Snapshot, *decide.Decision)) config {
 	return deciding(c, inside.Amended(amend))
 }
 
@@ -171,7 +171,7 @@ func deciding(c config, how inside.Decider) config {
 	return c
 }
 
-func keepsFinalizers(_ jobfate.Snapshot, d *jobfate.Decision) { d.Strip = nil }
+func keepsFinalizers(_ decide.Snapshot, d *decide.Decision) { d.Strip = nil }
 
 func inHaste(c config) config {
 	c.Bug = hasty

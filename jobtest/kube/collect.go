@@ -5,7 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate/cluster"
+	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
 // Collector is the garbage collector and the namespace controller. It acts only when a

@@ -6,7 +6,7 @@ require (
 	github.com/go-logr/logr v1.4.3
 	github.com/google/go-cmp v0.7.0
 	github.com/jobfate/jobfate v0.0.0
-	github.com/jobfate/jobfate/cluster v0.0.0
+	github.com/jobfate/jobfate/jobtest v0.0.0
 	gopkg.in/evanphx/json-patch.v4 v4.13.0
 	k8s.io/api v0.36.3
 	k8s.io/apimachinery v0.36.3
@@ -29,7 +29,6 @@ require (
 	github.com/go-openapi/swag v0.23.0 // indirect
 	github.com/google/gnostic-models v0.7.0 // indirect
 	github.com/google/uuid v1.6.0 // indirect
-	github.com/jobfate/jobfate/jobtest v0.0.0
 	github.com/josharian/intern v1.0.0 // indirect
 	github.com/json-iterator/go v1.1.12 // indirect
 	github.com/mailru/easyjson v0.7.7 // indirect
@@ -65,8 +64,7 @@ require (
 	sigs.k8s.io/structured-merge-diff/v6 v6.3.3 // indirect
 )
 
-replace github.com/jobfate/jobfate => ../..
-
-replace github.com/jobfate/jobfate/cluster => ../../cluster
-
-replace github.com/jobfate/jobfate/jobtest => ..
+replace (
+	github.com/jobfate/jobfate => ../../
+	github.com/jobfate/jobfate/jobtest => ../
+)

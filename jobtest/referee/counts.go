@@ -3,7 +3,7 @@ package referee
 import (
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/jobfate/jobfate/cluster"
+	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
 // checkActive checks that a status has no more active pods than the controller has observed or

@@ -1,6 +1,6 @@
 package referee
 
-import "github.com/jobfate/jobfate/cluster"
+import "github.com/jobfate/jobfate/jobtest/cluster"
 
 // These checks verify that a verdict that was acted on is kept. What shows a verdict may be gone a
 // moment later: the restarts that exceed a limit count only while their pods run, and the controller

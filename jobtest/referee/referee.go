@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/jobfate/jobfate/backoff"
-	"github.com/jobfate/jobfate/cluster"
+	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -21,14 +21,14 @@ type Rules struct {
 	// Backoff is the backoff policy of the controller; the zero value is the policy of
 	// Kubernetes.
 	Backoff backoff.Policy
-	// Keys lists the names that the controller uses on the pods, as in [jobfate.Keys]; the
+	// Keys lists the names that the controller uses on the pods, as in [decide.Keys]; the
 	// zero value has those of Kubernetes.
 	Keys tracking.Keys
 	// Owner is the kind of the objects that the controller runs as Jobs; the zero value is
 	// Job.
 	Owner schema.GroupKind
-	// LostAfter is the time of [jobfate.FailLostPods], and ExitZero says that
-	// [jobfate.SucceedOnExitZero] is set.
+	// LostAfter is the time of [decide.FailLostPods], and ExitZero says that
+	// [decide.SucceedOnExitZero] is set.
 	LostAfter time.Duration
 	ExitZero  bool
 }

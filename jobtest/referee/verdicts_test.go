@@ -9,11 +9,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
-	"github.com/jobfate/jobfate/cluster"
+	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobtest"
+	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
@@ -340,8 +340,8 @@ func TestVerdicts(t *testing.T) {
 			s.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: new(int32(0))}}}
 		}), referee.Rules{}, func(k *refereed) { k.End("pod-3", 0) }, ""},
 		{"failures that no status records yet exceed a limit", all(indexed(4), func(s *batchv1.JobSpec) { s.BackoffLimit = new(int32(1)) }), referee.Rules{}, func(k *refereed) {
-			inside.Decide(k.caller.Machine, func(s jobfate.Snapshot, o jobfate.Option, _ inside.Usual) (jobfate.Decision, error) {
-				return jobfate.Decide(s, o, jobfate.MaxUncounted(1))
+			inside.Decide(k.caller.Machine, func(s decide.Snapshot, o decide.Option, _ inside.Usual) (decide.Decision, error) {
+				return decide.Job(s, o, decide.MaxUncounted(1))
 			})
 			k.End("pod-1", 1)
 			k.Delete("pod-2", 30)

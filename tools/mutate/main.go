@@ -4,8 +4,8 @@
 //	go -C tools run ./mutate [flags] PACKAGE ...
 //
 // The packages are folders of the main module, as ./backoff. A mutant runs the tests of its
-// package and, if it survives them, those of the root, stories, vectors, jobtest/explanations and
-// jobtest/decisions, which go through all packages; with -tests those of one other folder
+// package and, if it survives them, those of decide, machine, test/stories, test/vectors,
+// jobtest/explanations and jobtest/decisions, which go through all packages; with -tests those of one other folder
 // instead, of any module. Random tests draw the same in every run. A mutant that makes the tests
 // take ten times as long counts as killed. One that does not compile does not count.
 //
@@ -31,7 +31,7 @@ import (
 )
 
 // everything has the folders whose tests go through all packages, the fast ones first.
-const everything = " . ./stories ./vectors ./jobtest/explanations ./jobtest/decisions"
+const everything = " ./decide ./machine ./test/stories ./test/vectors ./jobtest/explanations ./jobtest/decisions"
 
 // limits are the memory and the seconds of a processor that a test may use. A mutant that loops while packages are
 // initialized never comes to the timeout of the tests.
@@ -42,7 +42,7 @@ var work = filepath.Join(os.TempDir(), fmt.Sprint("mutate-", os.Getpid()))
 
 func main() {
 	least := flag.Float64("min", 95, "the least `percentage` of mutants killed, of each package")
-	tests := flag.String("tests", "", "test with the tests of this `folder` alone, as ./vectors")
+	tests := flag.String("tests", "", "test with the tests of this `folder` alone, as ./test/vectors")
 	flag.Parse()
 	check(os.Chdir(".."))
 	why, sources := readReasons("tools/mutate/survivors.txt"), []*source(nil)

@@ -15,7 +15,7 @@ import (
 
 // source is a package of the main module, without its tests, and the current place for mutants.
 type source struct {
-	dir, name    string   // the folder; its name, or that of the root package
+	dir, name    string   // the folder, as it is given and clean
 	why, leftOut []string // what survivors.txt explains, and the items of it that leave out functions
 	mutants      []*mutant
 	fset         *token.FileSet
@@ -38,12 +38,8 @@ type mutant struct {
 
 // load makes the mutants of a package, except in functions that survivors.txt leaves out.
 func load(dir string, why map[string][]string) *source {
-	pkg := must(build.ImportDir(dir, 0))
-	p := &source{dir: dir, name: filepath.Clean(dir)}
-	if p.name == "." {
-		p.name = pkg.Name
-	}
-	p.why = why[p.name]
+	pkg, name := must(build.ImportDir(dir, 0)), filepath.Clean(dir)
+	p := &source{dir: dir, name: name, why: why[name]}
 	for _, name := range pkg.GoFiles {
 		p.path = must(filepath.Abs(filepath.Join(dir, name)))
 		text := must(os.ReadFile(p.path))

@@ -37,8 +37,7 @@ import (
 const ours = "github.com/jobfate/jobfate"
 
 // modules lists the folders of the modules of a release. Each requires only modules before it.
-var modules = []string{"", "cluster", "jobtest", "jobtest/kube", "controller", "controller/jobfate-controller",
-	"jobtest/live", "cmd"}
+var modules = []string{"", "jobtest", "jobtest/kube", "controller", "cmd"}
 
 const allPlatforms = "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64,windows/arm64"
 

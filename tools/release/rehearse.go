@@ -17,13 +17,11 @@ var imported = []struct {
 	module   string
 	packages []string
 }{
-	{"", []string{"", "indexset", "backoff", "failurepolicy", "tracking", "validation", "jobstatus", "explain",
-		"group"}},
-	{"cluster", []string{"cluster"}},
-	{"jobtest", []string{"jobtest", "jobtest/chaos", "jobtest/explore"}},
+	{"", []string{"decide", "machine", "indexset", "backoff", "failurepolicy", "tracking", "validation", "jobstatus",
+		"explain", "group"}},
+	{"jobtest", []string{"jobtest", "jobtest/cluster", "jobtest/chaos", "jobtest/explore"}},
 	{"jobtest/kube", []string{"jobtest/kube", "jobtest/kube/chaos"}},
-	{"jobtest/live", []string{"jobtest/live"}},
-	{"controller", []string{"controller"}},
+	{"controller", []string{"controller", "controller/live"}},
 }
 
 // rehearse uses the release as its users do, from nothing but its proxy and the public one: each

@@ -13,7 +13,9 @@ import (
 )
 
 // fuzzed lists the packages with fuzz targets of their own. docs/fuzz-targets.tsv names their targets.
-var fuzzed = []string{"indexset", "backoff", "failurepolicy", "group", "tracking", "validation", "jobstatus", "jobtest/decisions"}
+var fuzzed = []string{
+	"decide", "indexset", "backoff", "failurepolicy", "group", "tracking", "validation", "jobstatus", "jobtest/decisions",
+}
 
 // Each fuzz target has a corpus with the edge cases, and docs/fuzz-targets.tsv says what it checks. A
 // corpus belongs to a target. Its JSON is valid, because a target ignores text that is not.

@@ -13,7 +13,7 @@ import (
 const longestPage = 40
 
 // Every divergence has a page in docs/upstream, or a reason for having none; the README there lists
-// both. Each page names a test of conformance/upstream, and each of these tests has a page.
+// both. Each page names a test of test/kubernetes/conformance/upstream, and each of these tests has a page.
 func TestUpstreamReports(t *testing.T) {
 	index := readPage(t, "docs/upstream/README.md")
 	reports, without, _ := strings.Cut(index, "\n## No report")
@@ -48,12 +48,12 @@ func TestUpstreamReports(t *testing.T) {
 			t.Errorf("%s has no command that runs its test", file)
 			continue
 		}
-		expectDeclared(t, sources, file, "`conformance/upstream."+test[1]+"`", true)
+		expectDeclared(t, sources, file, "`test/kubernetes/conformance/upstream."+test[1]+"`", true)
 		named[test[1]] = true
 	}
-	for name := range sources["conformance/upstream"].declared[true] {
+	for name := range sources["test/kubernetes/conformance/upstream"].declared[true] {
 		if strings.HasPrefix(name, "Test") && !named[name] {
-			t.Errorf("conformance/upstream.%s has no page", name)
+			t.Errorf("test/kubernetes/conformance/upstream.%s has no page", name)
 		}
 	}
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestCreations validates manifests to which e2e/plugin has recorded the answers of a real API server, and
+// TestCreations validates manifests to which test/kubernetes/e2e/plugin has recorded the answers of a real API server, and
 // compares the fields that are rejected. Unknown fields are all that such an answer names.
 func TestCreations(t *testing.T) {
 	const folder = "../../testdata/creations/"

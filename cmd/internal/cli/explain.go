@@ -10,9 +10,9 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 
-	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/cmd/internal/apirules"
 	"github.com/jobfate/jobfate/cmd/internal/kubefile"
+	"github.com/jobfate/jobfate/decide"
 	why "github.com/jobfate/jobfate/explain"
 )
 
@@ -144,7 +144,7 @@ func (x *Explain) now(env Environment) time.Time {
 // from the pods. A controller that remembers failed pods that no longer exist may wait longer.
 func (x *Explain) decide(in Objects, evidence why.Evidence, m *kubefile.Manifest, now time.Time) (*report, error) {
 	manager := cmp.Or(x.managedBy, managerOf(m.Job))
-	d, err := jobfate.Decide(jobfate.Snapshot{Job: m.Job, Pods: in.Pods, Now: now}, optionsFor(m, manager)...)
+	d, err := decide.Job(decide.Snapshot{Job: m.Job, Pods: in.Pods, Now: now}, optionsFor(m, manager)...)
 	if err != nil {
 		return nil, locate(err,
 			func(err error, name string) error { return locateOne(err, name, m, in.Pods, in.PodsAt) })
@@ -164,16 +164,16 @@ func (x *Explain) decide(in Objects, evidence why.Evidence, m *kubefile.Manifest
 		}
 	}
 	if causes[0].Code == why.CauseMultiKueue { // no controller creates pods for the Job in this cluster
-		d, e, causes = jobfate.Decision{}, why.Explanation{}, causes[:1]
+		d, e, causes = decide.Decision{}, why.Explanation{}, causes[:1]
 	}
 	return newReport(in, m, now, d, e, causes), nil
 }
 
 // optionsFor returns the options of decisions on a Job, made as the named controller.
-func optionsFor(m *kubefile.Manifest, manager string) []jobfate.Option {
-	opts := []jobfate.Option{jobfate.ManagedBy(manager)}
+func optionsFor(m *kubefile.Manifest, manager string) []decide.Option {
+	opts := []decide.Option{decide.ManagedBy(manager)}
 	if m.RuleNames != nil {
-		opts = append(opts, jobfate.RuleNames(m.RuleNames...))
+		opts = append(opts, decide.RuleNames(m.RuleNames...))
 	}
 	return opts
 }

@@ -10,8 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/cmd/internal/kubefile"
+	"github.com/jobfate/jobfate/decide"
 )
 
 // locate adds to an error where its field is, or where each of its fields is. one does that for a field.
@@ -27,7 +27,7 @@ func locate(err error, one func(err error, name string) error) error {
 // simulated API server.
 func fieldErrors(err error) (fields []*field.Error) {
 	var all interface{ Errors() []error }
-	var input *jobfate.InputError
+	var input *decide.InputError
 	switch {
 	case errors.As(err, &input):
 		fields = input.Fields

@@ -13,8 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/cmd/internal/kubefile"
+	"github.com/jobfate/jobfate/decide"
 	why "github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/jobstatus"
@@ -246,7 +246,7 @@ func NewNote(code, format string, args ...any) Note {
 
 // newReport reports a decision on the input. The causes are in the order of their
 // rank.
-func newReport(in Objects, m *kubefile.Manifest, now time.Time, d jobfate.Decision, e why.Explanation,
+func newReport(in Objects, m *kubefile.Manifest, now time.Time, d decide.Decision, e why.Explanation,
 	causes []why.Cause) *report {
 	job := m.Job
 	// after the finalizers were removed
@@ -337,7 +337,7 @@ func newCause(c why.Cause) cause {
 		append([]string{}, c.Evidence...), c.Attention}
 }
 
-func newClaim(c jobfate.Claim) claim {
+func newClaim(c decide.Claim) claim {
 	action := "free"
 	switch c.Relation {
 	case tracking.Adoptable:
@@ -348,11 +348,11 @@ func newClaim(c jobfate.Claim) claim {
 	return claim{Pod: c.Pod.Name, Action: action}
 }
 
-func newDeletion(d jobfate.Deletion) deletion {
+func newDeletion(d decide.Deletion) deletion {
 	return deletion{Pod: d.Pod.Name, Cause: string(d.Cause), FinalizerFirst: d.StripFirst}
 }
 
-func newCreation(c jobfate.Creation) creation {
+func newCreation(c decide.Creation) creation {
 	pod := c.Pod()
 	out := creation{NamePrefix: pod.GenerateName}
 	if c.Index != tracking.NoIndex {

@@ -10,10 +10,10 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
-	"github.com/jobfate/jobfate/cluster"
+	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/explain"
+	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
 // assumption is the assumed behaviour of an existing Job without a scenario.
@@ -30,7 +30,7 @@ type assumption struct {
 // assume derives from the pods of an existing Job what its pods will do. A pod that explain calls
 // stuck stays as it is. The others run as long as those that have succeeded.
 func assume(job *batchv1.Job, s Settings) (*assumption, error) {
-	d, err := jobfate.Decide(jobfate.Snapshot{Job: job, Pods: s.Live.Pods, Now: s.Live.Now}, s.Options...)
+	d, err := decide.Job(decide.Snapshot{Job: job, Pods: s.Live.Pods, Now: s.Live.Now}, s.Options...)
 	if err != nil {
 		return nil, err
 	}

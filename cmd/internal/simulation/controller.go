@@ -5,7 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/failurepolicy"
 )
@@ -13,7 +13,7 @@ import (
 // Settings configure the controller and the bounds of a simulation.
 type Settings struct {
 	// Options are passed to each decision.
-	Options []jobfate.Option
+	Options []decide.Option
 	// Live is set for an existing Job. The simulation continues from this state.
 	Live *Live
 	// Bounds limit the simulation; zero fields have the values of DefaultBounds.
@@ -39,7 +39,7 @@ func (p *play) syncOnce() (again time.Time, err error) {
 
 // matchOf returns the rule that a failed pod matches, and whether the decision is about the failure
 // of the pod.
-func matchOf(d jobfate.Decision, pod types.UID) (match failurepolicy.Match, failed bool) {
+func matchOf(d decide.Decision, pod types.UID) (match failurepolicy.Match, failed bool) {
 	r := d.Facts().Pod(pod)
 	if r == nil || !r.Failed {
 		return match, false
@@ -52,7 +52,7 @@ const wholeJob = -1
 
 // backingOff returns the indexes that back off, with the ends of their delays. If the whole Job backs
 // off, the index is wholeJob.
-func backingOff(d jobfate.Decision) map[int32]time.Time {
+func backingOff(d decide.Decision) map[int32]time.Time {
 	until := map[int32]time.Time{}
 	f, why := d.Facts(), explain.Of(d).Job()
 	if !f.PerIndex() {

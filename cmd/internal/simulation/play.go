@@ -9,11 +9,11 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate"
-	"github.com/jobfate/jobfate/cluster"
+	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/jobstatus"
+	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
 // epoch is the creation time of a Job that does not exist yet. Nothing depends on its value.
@@ -35,7 +35,7 @@ type play struct {
 	cluster *cluster.Cluster
 	cache   *cluster.Cache  // of the controller
 	caller  *cluster.Caller // which makes its decisions
-	last    jobfate.Decision
+	last    decide.Decision
 	queue   queue
 	due     bool                // the controller must sync now
 	syncAt  time.Time           // the time of the next sync; zero: after the next change

@@ -7,8 +7,8 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/jobfate/jobfate"
-	"github.com/jobfate/jobfate/cluster"
+	"github.com/jobfate/jobfate/decide"
+	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
 // watch observes every change of the cluster.
@@ -121,7 +121,7 @@ func (p *play) watchStatus(old, next *batchv1.JobStatus) {
 }
 
 // decided records what a decision says of delays and of failed pods.
-func (p *play) decided(d jobfate.Decision) {
+func (p *play) decided(d decide.Decision) {
 	p.backsOff(backingOff(d))
 	p.failed = slices.DeleteFunc(p.failed, func(l *simPod) bool {
 		match, failed := matchOf(d, l.uid)

@@ -1,4 +1,4 @@
-// Package clientgo is a controller of Jobs around jobfate.Machine, with client-go alone.
+// Package clientgo is a controller of Jobs around machine.Machine, with client-go alone.
 // docs/adopting.md shows it.
 package clientgo
 
@@ -21,7 +21,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 
-	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/decide"
+	"github.com/jobfate/jobfate/machine"
 )
 
 // Controller runs the Jobs that name it in spec.managedBy.
@@ -30,7 +31,7 @@ type Controller struct {
 	Name       string
 	jobs, pods cache.Indexer
 	queue      workqueue.TypedRateLimitingInterface[string] // keys of Jobs
-	machines   sync.Map                                     // *jobfate.Machine, by the key of its Job
+	machines   sync.Map                                     // *machine.Machine, by the key of its Job
 	barrier    string
 }
 
@@ -78,7 +79,7 @@ func (c *Controller) podChanged(before, after any) {
 	}
 	was, _ := before.(*corev1.Pod)
 	is, _ := after.(*corev1.Pod)
-	for _, name := range jobfate.RouteOf(was, is, c.jobsIn, jobfate.ManagedBy(c.Name)) {
+	for _, name := range machine.RouteOf(was, is, c.jobsIn, decide.ManagedBy(c.Name)) {
 		c.queue.AddAfter(name.String(), time.Second) // one status write for many pods
 	}
 }
@@ -103,26 +104,26 @@ func (c *Controller) work(ctx context.Context) {
 func (c *Controller) sync(ctx context.Context, key string) (again time.Duration, err error) {
 	namespace, name, _ := cache.SplitMetaNamespaceKey(key)
 	// read before the Job
-	view := jobfate.View{Now: time.Now(), Barrier: c.barrier, JobsVersion: c.jobs.LastStoreSyncResourceVersion()}
+	view := machine.View{Now: time.Now(), Barrier: c.barrier, JobsVersion: c.jobs.LastStoreSyncResourceVersion()}
 	job, _, _ := c.jobs.GetByKey(key)
 	view.Job, _ = job.(*batchv1.Job)
-	send := func(r jobfate.Request) (runtime.Object, error) { return c.send(ctx, r) }
-	own, orphaned := jobfate.ManagedBy(c.Name), indexed[corev1.Pod](c.pods, "job", key)
-	for _, orphans := range jobfate.OrphansIn(orphaned, c.jobsIn(namespace), own) {
+	send := func(r machine.Request) (runtime.Object, error) { return c.send(ctx, r) }
+	own, orphaned := decide.ManagedBy(c.Name), indexed[corev1.Pod](c.pods, "job", key)
+	for _, orphans := range machine.OrphansIn(orphaned, c.jobsIn(namespace), own) {
 		err = errors.Join(err, orphans.Run(send).Err)
 	}
 	if name == "" || err != nil {
 		return 0, err
 	}
-	found, _ := c.machines.LoadOrStore(key, jobfate.NewMachine(own))
-	m := found.(*jobfate.Machine)
+	found, _ := c.machines.LoadOrStore(key, machine.New(own))
+	m := found.(*machine.Machine)
 	// until both reads show the same version
 	for try := 0; try == 0 || try < 10 && view.PodsVersion != c.pods.LastStoreSyncResourceVersion(); try++ {
 		view.PodsVersion = c.pods.LastStoreSyncResourceVersion()
 		view.Pods = indexed[corev1.Pod](c.pods, "job", key, namespace+"/")
 	}
 	switch err := m.Begin(view); {
-	case errors.Is(err, jobfate.ErrNotManaged):
+	case errors.Is(err, decide.ErrNotManaged):
 		return 0, nil
 	case err != nil:
 		log.Printf("%s is left alone until it changes: %v", key, err)
@@ -135,20 +136,20 @@ func (c *Controller) sync(ctx context.Context, key string) (again time.Duration,
 	return result.Requeue, result.Err
 }
 
-func (c *Controller) send(ctx context.Context, r jobfate.Request) (runtime.Object, error) {
+func (c *Controller) send(ctx context.Context, r machine.Request) (runtime.Object, error) {
 	jobs, pods := c.Client.BatchV1().Jobs(r.Namespace), c.Client.CoreV1().Pods(r.Namespace)
 	switch r.Verb {
-	case jobfate.GetJob:
+	case machine.GetJob:
 		return jobs.Get(ctx, r.Name, metav1.GetOptions{})
-	case jobfate.ListPods:
+	case machine.ListPods:
 		return pods.List(ctx, metav1.ListOptions{})
-	case jobfate.GetPod:
+	case machine.GetPod:
 		return pods.Get(ctx, r.Name, metav1.GetOptions{})
-	case jobfate.CreatePod:
+	case machine.CreatePod:
 		return pods.Create(ctx, r.Pod, metav1.CreateOptions{})
-	case jobfate.PatchPod:
+	case machine.PatchPod:
 		return pods.Patch(ctx, r.Name, types.StrategicMergePatchType, r.Patch, metav1.PatchOptions{})
-	case jobfate.DeletePod:
+	case machine.DeletePod:
 		return nil, pods.Delete(ctx, r.Name, r.Options)
 	}
 	return jobs.Patch(ctx, r.Name, types.MergePatchType, r.Patch, metav1.PatchOptions{}, "status")

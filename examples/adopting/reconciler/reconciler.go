@@ -1,4 +1,4 @@
-// Package reconciler is a controller of Jobs around jobfate.Machine, on
+// Package reconciler is a controller of Jobs around machine.Machine, on
 // controller-runtime. docs/adopting.md shows it.
 package reconciler
 
@@ -23,7 +23,8 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/decide"
+	"github.com/jobfate/jobfate/machine"
 )
 
 // Reconciler runs the Jobs that name it in spec.managedBy.
@@ -32,7 +33,7 @@ type Reconciler struct {
 	Live       client.Reader // reads live
 	Name       string
 	Jobs, Pods cache.Indexer // of the manager's caches
-	machines   sync.Map      // *jobfate.Machine, by the name of its Job
+	machines   sync.Map      // *machine.Machine, by the name of its Job
 }
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
@@ -62,7 +63,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 func (r *Reconciler) podChanged(q queue, before, after client.Object) {
 	was, _ := before.(*corev1.Pod)
 	is, _ := after.(*corev1.Pod)
-	for _, name := range jobfate.RouteOf(was, is, r.jobsIn, jobfate.ManagedBy(r.Name)) {
+	for _, name := range machine.RouteOf(was, is, r.jobsIn, decide.ManagedBy(r.Name)) {
 		q.AddAfter(reconcile.Request{NamespacedName: name}, time.Second) // one status write for many pods
 	}
 }
@@ -70,26 +71,26 @@ func (r *Reconciler) podChanged(q queue, before, after client.Object) {
 // Reconcile handles one Job or, with an empty name, the pods without a controller.
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (again reconcile.Result, err error) {
 	// without a Barrier the first sync reads live
-	view := jobfate.View{Now: time.Now(), JobsVersion: r.Jobs.LastStoreSyncResourceVersion()}
+	view := machine.View{Now: time.Now(), JobsVersion: r.Jobs.LastStoreSyncResourceVersion()}
 	job, _, _ := r.Jobs.GetByKey(request.String())
 	view.Job, _ = job.(*batchv1.Job)
-	send := func(q jobfate.Request) (runtime.Object, error) { return r.send(ctx, q) }
-	own, orphaned := jobfate.ManagedBy(r.Name), indexed[corev1.Pod](r.Pods, "job", request.String())
-	for _, orphans := range jobfate.OrphansIn(orphaned, r.jobsIn(request.Namespace), own) {
+	send := func(q machine.Request) (runtime.Object, error) { return r.send(ctx, q) }
+	own, orphaned := decide.ManagedBy(r.Name), indexed[corev1.Pod](r.Pods, "job", request.String())
+	for _, orphans := range machine.OrphansIn(orphaned, r.jobsIn(request.Namespace), own) {
 		err = errors.Join(err, orphans.Run(send).Err)
 	}
 	if request.Name == "" || err != nil {
 		return again, err
 	}
-	found, _ := r.machines.LoadOrStore(request.NamespacedName, jobfate.NewMachine(own))
-	m := found.(*jobfate.Machine)
+	found, _ := r.machines.LoadOrStore(request.NamespacedName, machine.New(own))
+	m := found.(*machine.Machine)
 	// until both reads show the same version
 	for try := 0; try == 0 || try < 10 && view.PodsVersion != r.Pods.LastStoreSyncResourceVersion(); try++ {
 		view.PodsVersion = r.Pods.LastStoreSyncResourceVersion()
 		view.Pods = indexed[corev1.Pod](r.Pods, "job", request.String(), request.Namespace+"/")
 	}
 	switch err := m.Begin(view); {
-	case errors.Is(err, jobfate.ErrNotManaged):
+	case errors.Is(err, decide.ErrNotManaged):
 		return again, nil
 	case err != nil:
 		return again, reconcile.TerminalError(err) // a retry does not help until the Job changes
@@ -106,23 +107,23 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	return reconcile.Result{RequeueAfter: result.Requeue}, result.Err
 }
 
-func (r *Reconciler) send(ctx context.Context, q jobfate.Request) (runtime.Object, error) {
+func (r *Reconciler) send(ctx context.Context, q machine.Request) (runtime.Object, error) {
 	name := types.NamespacedName{Namespace: q.Namespace, Name: q.Name}
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: q.Namespace, Name: q.Name}}
 	pod := &corev1.Pod{ObjectMeta: job.ObjectMeta}
 	switch q.Verb {
-	case jobfate.GetJob:
+	case machine.GetJob:
 		return job, r.Live.Get(ctx, name, job)
-	case jobfate.ListPods:
+	case machine.ListPods:
 		list := &corev1.PodList{}
 		return list, r.Live.List(ctx, list, client.InNamespace(q.Namespace))
-	case jobfate.GetPod:
+	case machine.GetPod:
 		return pod, r.Live.Get(ctx, name, pod)
-	case jobfate.CreatePod:
+	case machine.CreatePod:
 		return q.Pod, r.Create(ctx, q.Pod)
-	case jobfate.PatchPod:
+	case machine.PatchPod:
 		return pod, r.Patch(ctx, pod, client.RawPatch(types.StrategicMergePatchType, q.Patch))
-	case jobfate.DeletePod:
+	case machine.DeletePod:
 		return nil, r.Delete(ctx, pod, client.Preconditions(*q.Options.Preconditions))
 	}
 	return job, r.Status().Patch(ctx, job, client.RawPatch(types.MergePatchType, q.Patch))

@@ -1,6 +1,6 @@
 // Package behaviour contains scripts of requests and the answers of a real kube-apiserver
 // 1.37.2. The tests of package kube run the scripts on the in-process server. Those of
-// e2e/apibehaviour run them on a real one, and record the answers.
+// test/kubernetes/e2e/apibehaviour run them on a real one, and record the answers.
 //
 // A script consists of rows, which begin with a line "== name". Each row has its own
 // namespace and consists of steps, which end with an empty line:

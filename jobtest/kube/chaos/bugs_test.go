@@ -16,11 +16,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/internal/memory"
 	engine "github.com/jobfate/jobfate/jobtest/chaos"
 	"github.com/jobfate/jobfate/jobtest/kube/chaos"
+	"github.com/jobfate/jobfate/machine"
 )
 
 // planted are bugs that need clients, informers or a Reconciler; package jobtest/chaos has the others. The test injects
@@ -32,12 +32,12 @@ var planted = []struct {
 }{
 	{name: "a restart trusts caches that are older than the last creation", property: "S1 S5 S6 S19 S21", with: func(_ *chaos.Env, r *reconciler) {
 		r.live = r.Client
-		r.beforeBegin = func(_ context.Context, _ *jobfate.Machine, v *jobfate.View) { v.Barrier = "1" }
+		r.beforeBegin = func(_ context.Context, _ *machine.Machine, v *machine.View) { v.Barrier = "1" }
 	}},
 	{name: "a decision is dropped after its buffers were reused", property: "L1 L2 S1", with: func(_ *chaos.Env, r *reconciler) {
 		n := 0
-		r.ask = func(_ context.Context, q *jobfate.Request) (runtime.Object, bool) {
-			if n++; q.Verb == jobfate.PatchStatus && n > 5 {
+		r.ask = func(_ context.Context, q *machine.Request) (runtime.Object, bool) {
+			if n++; q.Verb == machine.PatchStatus && n > 5 {
 				return &batchv1.Job{}, true
 			}
 			return nil, false
@@ -45,18 +45,18 @@ var planted = []struct {
 	}},
 	{name: "a delete event is handled between the list and its use", property: "S1 S11", with: racing},
 	{name: "the version of the cache is read after its pods", property: "S1 S5 S6 S7", with: func(_ *chaos.Env, r *reconciler) {
-		r.beforeBegin = func(ctx context.Context, m *jobfate.Machine, v *jobfate.View) {
+		r.beforeBegin = func(ctx context.Context, m *machine.Machine, v *machine.View) {
 			_ = r.live.Get(ctx, types.NamespacedName{Namespace: "default", Name: "job"}, &batchv1.Job{}) // any request
 			v.PodsVersion = r.env.Pods.LastStoreSyncResourceVersion()
 		}
 	}},
 	{name: "an error discards RequeueAfter", property: "L5", cause: "which discards it", with: func(_ *chaos.Env, r *reconciler) {
-		r.last = func(result jobfate.Result) (reconcile.Result, error) {
+		r.last = func(result machine.Result) (reconcile.Result, error) {
 			return reconcile.Result{RequeueAfter: result.Requeue}, result.Err
 		}
 	}},
 	{name: "the test itself reports a violation", property: "own", with: func(env *chaos.Env, r *reconciler) {
-		r.got = func(_ jobfate.Request, o runtime.Object, err error) (runtime.Object, error) {
+		r.got = func(_ machine.Request, o runtime.Object, err error) (runtime.Object, error) {
 			if apierrors.IsTimeout(err) {
 				env.Fail("a request took too long")
 			}
@@ -64,8 +64,8 @@ var planted = []struct {
 		}
 	}},
 	{name: "raw delete options drop the UID", property: "S15", with: func(_ *chaos.Env, r *reconciler) {
-		r.ask = func(ctx context.Context, q *jobfate.Request) (runtime.Object, bool) {
-			if q.Verb != jobfate.DeletePod {
+		r.ask = func(ctx context.Context, q *machine.Request) (runtime.Object, bool) {
+			if q.Verb != machine.DeletePod {
 				return nil, false
 			}
 			pod := &corev1.Pod{}
@@ -76,9 +76,9 @@ var planted = []struct {
 	}},
 }
 
-func looking(bug func(*jobfate.View)) func(*chaos.Env, *reconciler) {
+func looking(bug func(*machine.View)) func(*chaos.Env, *reconciler) {
 	return func(_ *chaos.Env, r *reconciler) {
-		r.beforeBegin = func(_ context.Context, _ *jobfate.Machine, v *jobfate.View) { bug(v) }
+		r.beforeBegin = func(_ context.Context, _ *machine.Machine, v *machine.View) { bug(v) }
 	}
 }
 
@@ -92,7 +92,7 @@ func racing(env *chaos.Env, r *reconciler) {
 			gone[pod.UID] = true
 		}
 	}})
-	r.beforeBegin = func(ctx context.Context, m *jobfate.Machine, v *jobfate.View) {
+	r.beforeBegin = func(ctx context.Context, m *machine.Machine, v *machine.View) {
 		_ = r.live.Get(ctx, types.NamespacedName{Namespace: "default", Name: "job"}, &batchv1.Job{}) // any request
 		maps.DeleteFunc(inside.Memory(m).Stripped, func(uid types.UID, _ memory.Stripped) bool { return gone[uid] })
 	}

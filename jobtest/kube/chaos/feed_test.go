@@ -11,14 +11,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/jobtest/kube/chaos"
+	"github.com/jobfate/jobfate/machine"
 )
 
 // A Reconciler that feeds its Machines as the documentation of Feed says violates no property.
 func TestFeed(t *testing.T) {
 	chaos.Config{Schedules: 300}.Test(t, func(env *chaos.Env) reconcile.Reconciler {
-		r, changed, listed := newReconciler(env), map[types.NamespacedName]map[string]bool{}, map[*jobfate.Machine]bool{}
+		r, changed, listed := newReconciler(env), map[types.NamespacedName]map[string]bool{}, map[*machine.Machine]bool{}
 		jobs := func(namespace string) (all []*batchv1.Job) {
 			for _, o := range env.Jobs.List() {
 				if job := o.(*batchv1.Job); job.Namespace == namespace {
@@ -32,7 +32,7 @@ func TestFeed(t *testing.T) {
 				o = missed.Obj
 			}
 			pod := o.(*corev1.Pod)
-			for _, name := range jobfate.RouteOf(nil, pod, jobs) {
+			for _, name := range machine.RouteOf(nil, pod, jobs) {
 				if changed[name] == nil {
 					changed[name] = map[string]bool{}
 				}
@@ -44,7 +44,7 @@ func TestFeed(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		r.beforeBegin = func(_ context.Context, m *jobfate.Machine, v *jobfate.View) {
+		r.beforeBegin = func(_ context.Context, m *machine.Machine, v *machine.View) {
 			if v.Job == nil {
 				return
 			}

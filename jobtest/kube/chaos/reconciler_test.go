@@ -14,14 +14,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/jobtest/kube/chaos"
+	"github.com/jobfate/jobfate/machine"
 )
 
 // The correct Reconciler violates no property. If it does not name the versions of its caches, the
 // Machine reads live before it writes.
 func TestCorrectReconciler(t *testing.T) {
-	versionless := looking(func(v *jobfate.View) { v.JobsVersion, v.PodsVersion = "", "" })
+	versionless := looking(func(v *machine.View) { v.JobsVersion, v.PodsVersion = "", "" })
 	t.Run("with versions", func(t *testing.T) {
 		chaos.Test(t, func(env *chaos.Env) reconcile.Reconciler { return newReconciler(env) })
 	})
@@ -33,39 +33,39 @@ type reconciler struct {
 	client.Client
 	live     client.Reader
 	env      *chaos.Env
-	machines map[types.NamespacedName]*jobfate.Machine
+	machines map[types.NamespacedName]*machine.Machine
 
-	send func(context.Context, jobfate.Request) (runtime.Object, error)
+	send func(context.Context, machine.Request) (runtime.Object, error)
 
 	key func(types.NamespacedName) types.NamespacedName // the key under which a Machine is kept
 	// Functions by which a bug changes the view, the requests, the answers and the result.
-	beforeBegin func(ctx context.Context, m *jobfate.Machine, v *jobfate.View)
-	ask         func(ctx context.Context, q *jobfate.Request) (runtime.Object, bool)
-	got         func(q jobfate.Request, o runtime.Object, err error) (runtime.Object, error)
-	last        func(jobfate.Result) (reconcile.Result, error)
+	beforeBegin func(ctx context.Context, m *machine.Machine, v *machine.View)
+	ask         func(ctx context.Context, q *machine.Request) (runtime.Object, bool)
+	got         func(q machine.Request, o runtime.Object, err error) (runtime.Object, error)
+	last        func(machine.Result) (reconcile.Result, error)
 }
 
 // newReconciler is called for each start of the controller, so the memory is lost with the process.
 func newReconciler(env *chaos.Env) *reconciler {
-	r := &reconciler{Client: env.Client, live: env.Live, env: env, machines: map[types.NamespacedName]*jobfate.Machine{}}
+	r := &reconciler{Client: env.Client, live: env.Live, env: env, machines: map[types.NamespacedName]*machine.Machine{}}
 	r.send = r.serve
 	return r
 }
 
 // machineOf returns the Machine of a Job.
-func (r *reconciler) machineOf(name types.NamespacedName) *jobfate.Machine {
+func (r *reconciler) machineOf(name types.NamespacedName) *machine.Machine {
 	if r.key != nil {
 		name = r.key(name)
 	}
 	if r.machines[name] == nil {
-		r.machines[name] = jobfate.NewMachine()
+		r.machines[name] = machine.New()
 	}
 	return r.machines[name]
 }
 
 // Reconcile implements [reconcile.Reconciler].
 func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	v := jobfate.View{Now: time.Now(), JobsVersion: r.env.Jobs.LastStoreSyncResourceVersion(),
+	v := machine.View{Now: time.Now(), JobsVersion: r.env.Jobs.LastStoreSyncResourceVersion(),
 		PodsVersion: r.env.Pods.LastStoreSyncResourceVersion()}
 	job := &batchv1.Job{}
 	switch err := r.Get(ctx, request.NamespacedName, job); {
@@ -93,8 +93,8 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	for i := range all.Items {
 		jobs = append(jobs, &all.Items[i])
 	}
-	send := func(q jobfate.Request) (runtime.Object, error) { return r.sendAs(ctx, q) }
-	for _, orphans := range jobfate.OrphansIn(v.Pods, jobs) {
+	send := func(q machine.Request) (runtime.Object, error) { return r.sendAs(ctx, q) }
+	for _, orphans := range machine.OrphansIn(v.Pods, jobs) {
 		if err := orphans.Run(send).Err; err != nil {
 			return reconcile.Result{}, err
 		}
@@ -112,7 +112,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	return reconcile.Result{RequeueAfter: result.Requeue}, result.Err
 }
 
-func (r *reconciler) sendAs(ctx context.Context, q jobfate.Request) (runtime.Object, error) {
+func (r *reconciler) sendAs(ctx context.Context, q machine.Request) (runtime.Object, error) {
 	if r.ask != nil {
 		if answer, done := r.ask(ctx, &q); done {
 			return answer, nil
@@ -126,24 +126,24 @@ func (r *reconciler) sendAs(ctx context.Context, q jobfate.Request) (runtime.Obj
 }
 
 // serve sends a request of a Machine.
-func (r *reconciler) serve(ctx context.Context, q jobfate.Request) (runtime.Object, error) {
+func (r *reconciler) serve(ctx context.Context, q machine.Request) (runtime.Object, error) {
 	key := client.ObjectKey{Namespace: q.Namespace, Name: q.Name}
 	meta := metav1.ObjectMeta{Namespace: q.Namespace, Name: q.Name}
 	job, pod, list := &batchv1.Job{ObjectMeta: meta}, &corev1.Pod{ObjectMeta: meta}, &corev1.PodList{}
 	switch q.Verb {
-	case jobfate.GetJob:
+	case machine.GetJob:
 		return job, r.live.Get(ctx, key, job)
-	case jobfate.ListPods:
+	case machine.ListPods:
 		return list, r.live.List(ctx, list, client.InNamespace(q.Namespace))
-	case jobfate.GetPod:
+	case machine.GetPod:
 		return pod, r.live.Get(ctx, key, pod)
-	case jobfate.CreatePod:
+	case machine.CreatePod:
 		return q.Pod, r.Create(ctx, q.Pod)
-	case jobfate.PatchPod:
+	case machine.PatchPod:
 		return pod, r.Patch(ctx, pod, client.RawPatch(types.StrategicMergePatchType, q.Patch))
-	case jobfate.DeletePod:
+	case machine.DeletePod:
 		return nil, r.Delete(ctx, pod, client.Preconditions(*q.Options.Preconditions))
-	case jobfate.PatchStatus:
+	case machine.PatchStatus:
 		return job, r.Status().Patch(ctx, job, client.RawPatch(types.MergePatchType, q.Patch))
 	}
 	return nil, fmt.Errorf("unknown request: %s", q.Verb)

@@ -14,11 +14,11 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/internal/inside"
 	engine "github.com/jobfate/jobfate/jobtest/chaos"
 	"github.com/jobfate/jobfate/jobtest/kube/chaos"
+	"github.com/jobfate/jobfate/machine"
 )
 
 // crossJobBugs are bugs through which one Job affects another. They have no effect with one
@@ -33,8 +33,8 @@ var crossJobBugs = []struct {
 	{"creations in flight are counted by the name of the Job without its namespace", "S5 S6", expecting(func(of types.NamespacedName) string { return of.Name })},
 	{"all Jobs share a backoff record", "S12 L5", func(_ *chaos.Env, r *reconciler) {
 		var shared backoff.Record
-		var current *jobfate.Machine
-		r.beforeBegin = func(_ context.Context, m *jobfate.Machine, _ *jobfate.View) {
+		var current *machine.Machine
+		r.beforeBegin = func(_ context.Context, m *machine.Machine, _ *machine.View) {
 			if current != nil {
 				shared = inside.Memory(current).Backoff
 			}
@@ -46,8 +46,8 @@ var crossJobBugs = []struct {
 		r.key = func(name types.NamespacedName) types.NamespacedName { return types.NamespacedName{Name: name.Name} }
 	}},
 	{"every status goes to the namespace default", "S15 L1 L2 L4 L5", func(_ *chaos.Env, r *reconciler) {
-		r.ask = func(_ context.Context, q *jobfate.Request) (runtime.Object, bool) {
-			if q.Verb == jobfate.PatchStatus {
+		r.ask = func(_ context.Context, q *machine.Request) (runtime.Object, bool) {
+			if q.Verb == machine.PatchStatus {
 				q.Namespace = "default"
 			}
 			return nil, false
@@ -56,7 +56,7 @@ var crossJobBugs = []struct {
 }
 
 // byLabel treats the pods that a Job selects as its own if any Job controls them.
-var byLabel = looking(func(v *jobfate.View) {
+var byLabel = looking(func(v *machine.View) {
 	if v.Job == nil {
 		return
 	}
@@ -72,7 +72,7 @@ var byLabel = looking(func(v *jobfate.View) {
 // stripsOthers removes the finalizer from all pods in the namespace that other Jobs
 // control.
 func stripsOthers(_ *chaos.Env, r *reconciler) {
-	r.beforeBegin = func(ctx context.Context, _ *jobfate.Machine, v *jobfate.View) {
+	r.beforeBegin = func(ctx context.Context, _ *machine.Machine, v *machine.View) {
 		if v.Job == nil {
 			return
 		}
@@ -105,8 +105,8 @@ func expecting(key func(types.NamespacedName) string) func(*chaos.Env, *reconcil
 				expected[k].n--
 			}
 		}})
-		r.got = func(q jobfate.Request, o runtime.Object, err error) (runtime.Object, error) {
-			if pod, ok := o.(*corev1.Pod); ok && err == nil && q.Verb == jobfate.CreatePod {
+		r.got = func(q machine.Request, o runtime.Object, err error) (runtime.Object, error) {
+			if pod, ok := o.(*corev1.Pod); ok && err == nil && q.Verb == machine.CreatePod {
 				k := key(current)
 				if expected[k] == nil || expected[k].of != current {
 					expected[k] = &expectation{of: current}
@@ -116,7 +116,7 @@ func expecting(key func(types.NamespacedName) string) func(*chaos.Env, *reconcil
 			}
 			return o, err
 		}
-		r.beforeBegin = func(_ context.Context, m *jobfate.Machine, _ *jobfate.View) {
+		r.beforeBegin = func(_ context.Context, m *machine.Machine, _ *machine.View) {
 			for name, other := range r.machines {
 				if other == m {
 					current = name

@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/jobtest/kube/chaos"
+	"github.com/jobfate/jobfate/machine"
 )
 
 // A Reconciler that writes by updates, and by merge patches of the metadata, violates no property.
@@ -25,10 +25,10 @@ func TestUpdates(t *testing.T) {
 	chaos.Config{Schedules: 300}.Test(t, func(env *chaos.Env) reconcile.Reconciler {
 		r := newReconciler(env)
 		send, n := r.send, 0
-		r.send = func(ctx context.Context, q jobfate.Request) (runtime.Object, error) {
+		r.send = func(ctx context.Context, q machine.Request) (runtime.Object, error) {
 			key := types.NamespacedName{Namespace: q.Namespace, Name: q.Name}
 			switch q.Verb {
-			case jobfate.PatchPod:
+			case machine.PatchPod:
 				pod := &corev1.Pod{}
 				if err := r.live.Get(ctx, key, pod); err != nil {
 					return nil, err
@@ -43,7 +43,7 @@ func TestUpdates(t *testing.T) {
 					return pod, r.Update(ctx, pod)
 				}
 				return pod, r.Patch(ctx, pod, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
-			case jobfate.PatchStatus:
+			case machine.PatchStatus:
 				job := &batchv1.Job{}
 				if err := r.live.Get(ctx, key, job); err != nil {
 					return nil, err

@@ -1,7 +1,0 @@
-// Package frameworks runs functions of other projects that read Jobs, and the functions of jobfate
-// that replace them. docs/replace.md describes both, and names the differences.
-//
-// # Access to unexported code
-//
-// As in conformance/real, unexported functions are linked with go:linkname.
-package frameworks

@@ -1,0 +1,257 @@
+package decide
+
+import (
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/jobfate/jobfate/internal/census"
+	"github.com/jobfate/jobfate/internal/lifecycle"
+	"github.com/jobfate/jobfate/jobstatus"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// Undone lists the creations and deletions of a decision that were not carried out. The caller retries them.
+type Undone struct {
+	// Creations is the number of creations that failed or were not tried, Untried of those that were not tried.
+	Creations, Untried int
+	// Deletions lists the UIDs of the pods that were not deleted.
+	Deletions []types.UID
+}
+
+// outcome records how a decision was made, given which creations and deletions of its plan are carried out.
+type outcome struct {
+	state *state
+	// plan is zero for a Job that has ended, and while the last status write is not
+	// observed.
+	plan plan
+	// end is how the Job ends once the plan is carried out. It is zero while pods may
+	// exist that are not counted.
+	end     lifecycle.End
+	account tracking.Account
+	// status is the status to store before any finalizer is removed.
+	status batchv1.JobStatus
+	// after counts the pods once the plan is carried out.
+	after counts
+	// changed says that status differs from the status of the Job. putOff says that the
+	// throttle delays the status write. announces says that the decision only stores the interim condition.
+	changed, putOff, announces bool
+}
+
+// counts are numbers of pods.
+type counts struct{ Active, Ready, Terminating int32 }
+
+// planned reports whether there is a plan.
+func (o *outcome) planned() bool { return o != nil && o.plan.work.action != "" }
+
+// final reports whether neither a failed write nor the removal of finalizers changes the outcome.
+func (o *outcome) final() bool { return !o.planned() || o.announces }
+
+// ending returns how the Job ends, even while pods may exist that are not counted.
+func (o *outcome) ending() lifecycle.End {
+	if o.end.Ended() {
+		return o.end
+	}
+	return o.plan.end
+}
+
+// Revise returns the decision that holds if some of the creations and deletions of this one
+// are not carried out. A Machine does this itself.
+func (d Decision) Revise(undone Undone) Decision {
+	if d.made.final() {
+		return d.Clone()
+	}
+	return d.made.state.close(&outcome{}, d.made.plan, undone).detached()
+}
+
+// afterTheEnd returns the decision for a Job that has ended: its status is never written
+// again, and the remaining finalizers are removed.
+func (s *state) afterTheEnd() Decision {
+	s.outcome = outcome{state: s, after: s.counts()}
+	d := Decision{Backoff: s.known, Claim: s.claims(), made: &s.outcome}
+	var strip []*corev1.Pod
+	for _, r := range s.census.TrackedInOrder() {
+		strip = append(strip, r.Pod)
+	}
+	if n := s.config.RemovalsCap; n > 0 && len(strip) > n {
+		d.Deferred.Strip, d.Requeue = len(strip)-n, s.config.BatchPeriod
+		strip = strip[:n]
+	}
+	d.Strip = strip
+	return d
+}
+
+// counts returns the numbers of pods before the plan is carried out. They include the known
+// writes in flight: stale pods must not contradict the status that counted these writes.
+func (s *state) counts() counts {
+	c := counts{s.census.Active, s.census.Ready, s.census.Terminating}
+	for _, pod := range s.InFlight.Pods {
+		switch r := s.census.Of(pod.UID); {
+		case r == nil && pod.Deleted:
+			c.Terminating++
+		case r == nil:
+			c.Active++
+		case pod.Deleted && r.Active:
+			c.delete(r)
+		}
+	}
+	return c
+}
+
+// delete counts an active pod as terminating.
+func (c *counts) delete(r *census.Record) {
+	c.Active--
+	c.Terminating++
+	if r.Ready {
+		c.Ready--
+	}
+}
+
+// close returns the decision of a plan, given the creations and deletions that are not carried out,
+// and fills in the outcome.
+func (s *state) close(o *outcome, p plan, undone Undone) Decision {
+	after := s.after(&p, undone)
+	end := s.endAfter(&p, after, len(undone.Deletions) > 0)
+	inputs := s.accountInputs(&p, end)
+	account := s.census.Account(inputs)
+	status, suspension := s.statusAfter(&p, after, end, &account)
+	o.state, o.plan, o.after, o.end, o.account, o.status = s, p, after, end, account, status
+	o.changed = !jobstatus.Equal(&status, &s.Job.Status)
+	wait := o.delay(suspension)
+	o.putOff = wait > 0
+	d := Decision{
+		Claim: s.claims(), Delete: p.work.delete, Create: p.work.create, Deferred: p.work.deferred,
+		Backoff: s.known, Action: p.work.action, made: o,
+	}
+	d.Deferred.Strip = account.Deferred
+	d.Requeue = soonest(p.work.wait, p.timer(), wait, o.untilRest(d.Deferred, undone), s.census.UntilLost)
+	var m metrics
+	if len(p.work.create) > 0 {
+		m.created(s, int(after.Active-s.census.Active), max(0, undone.Creations-max(undone.Untried, 0)))
+	}
+	if !o.putOff {
+		if o.changed {
+			d.Status = status.DeepCopy()
+			m.indexesFinished(s)
+			m.podsFinished(s, &s.Job.Status, &status)
+		}
+		m.handled(account.Handled)
+		d.Strip, d.Backoff, d.Events = account.Strip, p.record, s.suspensionEvents(suspension)
+		switch {
+		case s.config.RemovalsCap > 0 && account.Deferred > 0:
+			d.Backoff = s.recorded(account.Strip)
+		case inputs.KeepFailsJob:
+			d.Backoff = s.record(true)
+		}
+	}
+	d.Metrics = m
+	return d
+}
+
+// untilRest returns the time until the next sync when the caps have left work: pods, or only the
+// end of a Job whose last pods this sync counts. Observing this sync's writes starts a sync too,
+// but the remaining work must not depend on that. If creations or deletions have failed, the rest of
+// them waits for the retries, whose delays grow: a quota may refuse them for hours.
+func (o *outcome) untilRest(left Deferred, undone Undone) time.Duration {
+	if undone.Creations > 0 {
+		left.Create = 0
+	}
+	if len(undone.Deletions) > 0 {
+		left.Delete = 0
+	}
+	if o.putOff && o.state.config.RemovalsCap > 0 { // the throttle says when the rest is recorded
+		left.Strip = 0
+	}
+	ends := o.end.Ended() && o.account.Full && o.after.Active == 0 && o.after.Terminating == 0
+	if !ends && left == (Deferred{}) {
+		return 0
+	}
+	return o.state.config.BatchPeriod
+}
+
+// after returns the numbers of pods once the plan is carried out.
+func (s *state) after(p *plan, undone Undone) counts {
+	c := s.counts()
+	c.Active += int32(len(p.work.create) - min(max(undone.Creations, 0), len(p.work.create)))
+	skip := sets.New(undone.Deletions...) // and those that counts has counted
+	for _, pod := range s.InFlight.Pods {
+		if pod.Deleted {
+			skip.Insert(pod.UID)
+		}
+	}
+	for _, d := range p.work.delete {
+		if !skip.Has(d.Pod.UID) {
+			c.delete(s.census.Of(d.Pod.UID))
+		}
+	}
+	return c
+}
+
+// endAfter returns how the Job ends once the plan is carried out. The Job does not end
+// while a deletion is outstanding or a write is unobserved, because pods may exist that
+// are not counted.
+func (s *state) endAfter(p *plan, after counts, undeleted bool) lifecycle.End {
+	if p.end.Ended() && (undeleted || !p.settled) {
+		return lifecycle.End{}
+	}
+	facts := s.endFacts(p.pastDeadline())
+	facts.Settled, facts.Active = p.settled, after.Active
+	return lifecycle.Decide(&facts)
+}
+
+func (s *state) accountInputs(p *plan, end lifecycle.End) tracking.AccountInputs {
+	in := tracking.AccountInputs{
+		Ending:   end.Interim,
+		Deleting: s.Job.DeletionTimestamp != nil,
+		Counted:  s.census.Counted(),
+		Cap:      s.config.UncountedCap,
+		Removals: s.config.RemovalsCap,
+	}
+	// The end is known, but this outcome does not store it. The pod that shows the verdict must
+	// stay until the verdict is stored.
+	in.KeepFailsJob = !in.Deleting && p.end.Ended() && !p.end.Decided && !end.Ended()
+	return in
+}
+
+// delay returns how long the throttle delays the status write; 0 if it does not. It never delays
+// the writes that users wait for: suspending, resuming, the end and the first status.
+func (o *outcome) delay(suspension bool) time.Duration {
+	s := o.state
+	nothing := !o.changed && len(o.account.Strip) == 0
+	if nothing || suspension || o.end.Ended() || s.Job.Status.StartTime == nil {
+		return 0
+	}
+	return throttled(s.config.Throttle, s.LastStatus, s.Now, o.account.Recorded, s.spec.Parallelism)
+}
+
+// throttled returns how long to delay a status write that records the given number of
+// pods; 0 means no delay. A last write in the future causes no delay.
+func throttled(t tracking.Throttle, last, now time.Time, recorded int, parallelism int32) time.Duration {
+	if t.Every <= 0 || last.IsZero() || last.After(now) || float64(recorded) > t.Share*float64(parallelism) {
+		return 0
+	}
+	return max(0, t.Every-now.Sub(last))
+}
+
+func (s *state) suspensionEvents(suspension bool) []Event {
+	switch {
+	case !suspension:
+		return nil
+	case s.spec.Suspended:
+		return []Event{{corev1.EventTypeNormal, "Suspended", "Job suspended"}}
+	}
+	return []Event{{corev1.EventTypeNormal, "Resumed", "Job resumed"}}
+}
+
+// soonest returns the shortest of the waits. 0 means no wait.
+func soonest(waits ...time.Duration) (least time.Duration) {
+	for _, wait := range waits {
+		if wait != 0 && (least == 0 || wait < least) {
+			least = wait
+		}
+	}
+	return least
+}

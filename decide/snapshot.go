@@ -1,0 +1,73 @@
+package decide
+
+import (
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/backoff"
+)
+
+// Snapshot is the input of a decision, besides the options. Decide changes nothing in it.
+type Snapshot struct {
+	// Job is the Job as the caller last read it.
+	Job *batchv1.Job
+	// Pods lists the pods that the Job controls and the pods of its namespace
+	// without a controller, in any order. Pods of other owners are ignored.
+	Pods []*corev1.Pod
+	// Now is the one reading of the clock. A zero Now is an error.
+	Now time.Time
+	// Backoff is the Backoff of the last decision, if its status was stored. A record that does not
+	// name the Job may lack failures. Pass the zero Record if another controller runs the Job or
+	// the caller has just started, and clear Backoff.Job if the last status write had no answer:
+	// Decide then also counts the failures of counted pods that still exist; those that are being deleted count
+	// as one, because they may not be counted. The delay is then correct unless pods that failed since the last
+	// success, or the pod of that success, have been deleted, or one failed in the second of that success: finish
+	// times are whole seconds.
+	Backoff backoff.Record
+	// LastStatus is when the caller last stored a status of the Job. Only
+	// Throttle needs it.
+	LastStatus time.Time
+	// InFlight lists the caller's writes that the API server has acknowledged and that Job and
+	// Pods do not show yet.
+	InFlight InFlight
+}
+
+// InFlight lists writes that a cache does not show yet.
+type InFlight struct {
+	// Status says that Job is older than the last status write. The decision then waits.
+	Status bool
+	// Creations and Deletions are the numbers of such pods. While there are any, the decision
+	// neither creates nor deletes pods, unless the Job ends. Leave out pods that were deleted because the Job ends.
+	Creations, Deletions int
+	// Pods lists the pods that were created or deleted, as far as they are known, each once.
+	// The status counts a created pod as active and a deleted one as terminating.
+	Pods []PodInFlight
+	// Stripped lists the UIDs of the pods whose finalizer was removed.
+	Stripped []types.UID
+}
+
+func (f *InFlight) isNone() bool {
+	return !f.Status && f.Creations == 0 && f.Deletions == 0 && len(f.Pods)+len(f.Stripped) == 0
+}
+
+// PodInFlight is a pod that was created or, with Deleted, deleted.
+type PodInFlight struct {
+	UID     types.UID
+	Deleted bool
+}
+
+// Job returns what to do for the Job in the snapshot. It returns an [InputError] that
+// names the fields if the snapshot or an option is invalid, and [ErrNotManaged] (use
+// errors.Is) if another controller manages the Job. Retrying does not help with either.
+func Job(s Snapshot, opts ...Option) (Decision, error) {
+	var pods Pods
+	pods.Replace(s.Pods)
+	d, err := pods.Decide(s, opts...)
+	if err != nil {
+		return Decision{}, err
+	}
+	return d.detached(), nil
+}

@@ -1,0 +1,103 @@
+package cluster_test
+
+import (
+	"errors"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/jobtest/cluster"
+)
+
+func jobNamed(namespace, name string) *batchv1.Job {
+	one := int32(1)
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: batchv1.JobSpec{Completions: &one, Parallelism: &one}}
+	job.Spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}}}
+	return job
+}
+
+// Two Jobs in one cluster, each with its own caller, do not affect each other, and garbage
+// collection deletes only the pods of the deleted Job.
+func TestSeveralJobs(t *testing.T) {
+	a, b := types.NamespacedName{Namespace: "default", Name: "a"}, types.NamespacedName{Namespace: "other", Name: "a"}
+	c := newCluster(t, 1)
+	for _, name := range []types.NamespacedName{a, b} {
+		must(t, c.CreateJob(jobNamed(name.Namespace, name.Name)))
+		if err := c.CreateJob(jobNamed(name.Namespace, name.Name)); err == nil {
+			t.Errorf("%s is created twice", name)
+		}
+	}
+	callers, cache := &cluster.Callers{New: newCaller}, c.NewCache(true)
+	sync := func(name types.NamespacedName) {
+		c.Focus(name)
+		if out := c.Run(callers, cache); out.Err != nil {
+			t.Fatal(out.Err)
+		}
+	}
+	sync(a)
+	sync(b)
+	if jobs := c.Jobs(); len(jobs) != 3 || jobs[1].Status.Active != 1 || jobs[2].Status.Active != 1 || jobs[0].Status.Active != 0 {
+		t.Fatalf("the Jobs are %v", jobs)
+	}
+	for _, pod := range c.Pods() {
+		if pod.Namespace == "other" {
+			c.End(pod.UID, 0)
+		}
+	}
+	for range 3 {
+		sync(b)
+	}
+	if c.Job().Status.CompletionTime == nil || c.Focused() != b {
+		t.Errorf("%s has not ended: %+v", c.Focused(), c.Job().Status)
+	}
+	c.Focus(a)
+	if c.Job().Status.CompletionTime != nil || c.Job().Status.Active != 1 {
+		t.Errorf("%s has ended with %s", a, b)
+	}
+	c.Focus(b)
+	c.DeleteJob(metav1.DeletePropagationBackground)
+	c.CollectGarbage()
+	if pods := c.Pods(); len(pods) != 1 || pods[0].Namespace != a.Namespace || pods[0].DeletionTimestamp != nil {
+		t.Errorf("garbage collection leaves %v", pods)
+	}
+	c.Focus(types.NamespacedName{Name: "never"})
+	if c.Focused() != b || c.Job() != nil {
+		t.Errorf("%s is in focus, with %v", c.Focused(), c.Job())
+	}
+}
+
+// A live read has shown that another Job has the name now. While the cache still shows the first
+// Job, no pod is created for it. Once the cache shows the second Job, that one gets its pod, and
+// inherits nothing (kubernetes#131917, kubernetes#142142).
+func TestCaller_recreatedJob(t *testing.T) {
+	c := newCluster(t, 1)
+	cache, caller := c.NewCache(false), newCaller()
+	c.Intercept = func(r *cluster.Request) cluster.Fault {
+		if r.Verb == cluster.Create {
+			return cluster.Fault{Err: errors.New("the connection broke")} // not carried out
+		}
+		return cluster.Fault{}
+	}
+	c.Run(caller, cache)
+	c.Intercept = nil
+	first, again := c.Job(), c.Job().DeepCopy()
+	c.DeleteJob(metav1.DeletePropagationBackground)
+	again.Spec.Selector, again.Spec.Template.Labels = nil, nil
+	must(t, c.CreateJob(again))
+	for range 3 {
+		if out := c.Run(caller, cache); out.Err != nil || len(c.Pods()) != 0 {
+			t.Fatalf("the cache shows the first Job: %d pods, error %v; want none", len(c.Pods()), out.Err)
+		}
+	}
+	cache.ShowAll()
+	c.Run(caller, cache)
+	if pods := c.Pods(); len(pods) != 1 || !metav1.IsControlledBy(pods[0], c.Job()) || c.Job().UID == first.UID {
+		t.Errorf("the cache shows the second Job: the pods are %v, want one of that Job", pods)
+	}
+	if st := c.Job().Status; st.Active != 1 || st.Failed != 0 {
+		t.Errorf("the status is %+v, want one active pod", st)
+	}
+}

@@ -1,0 +1,139 @@
+package real_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobfate/jobfate/test/kubernetes/conformance/apiserver"
+	"github.com/jobfate/jobfate/test/kubernetes/conformance/real"
+)
+
+// busy returns a Job of 50 indexes whose pods are deleted, succeed and fail.
+func busy(t testing.TB) real.Input {
+	job := newJob(t, size(10, 50), indexed, perIndex(3))
+	var pods []*corev1.Pod
+	for i := range 50 {
+		phase := []corev1.PodPhase{corev1.PodRunning, corev1.PodFailed, corev1.PodSucceeded}[i%3]
+		pods = append(pods, newPod(job, fmt.Sprint("pod-", i), phase, index(i), failures(i%2), exit(int32(i%3%2), i)))
+	}
+	return real.Input{Job: job, Pods: pods, Now: at(100)}
+}
+
+// The output does not depend on the order of the controller's goroutines.
+func TestSyncIsDeterministic(t *testing.T) {
+	create := real.Input{Job: newJob(t, size(100, 200), indexed), Now: at(0)}
+	create.Fail.Create = map[int]error{40: real.ErrInternal, 41: real.ErrConflict, 60: real.ErrNamespaceTerminating}
+	remove := busy(t)
+	remove.Fail = real.Faults{
+		StripToDelete: map[string]error{"pod-6": real.ErrInternal, "pod-9": real.ErrNotFound},
+		Delete:        map[string]error{"pod-3": real.ErrConflict, "pod-12": real.ErrInternal, "pod-15": real.ErrNotFound},
+		Strip:         map[string]error{"pod-2": real.ErrInternal, "pod-5": real.ErrConflict, "pod-8": real.ErrNotFound},
+	}
+	for name, in := range map[string]real.Input{"create": create, "delete": remove} {
+		want := real.Sync(in)
+		if len(want.Calls) < 25 || want.Err == nil {
+			t.Fatalf("%s: %d calls, error %v; too little to show an order", name, len(want.Calls), want.Err)
+		}
+		for range 30 {
+			if diff := cmp.Diff(want, real.Sync(in), cmp.Comparer(bothFail)); diff != "" {
+				t.Fatalf("%s: the same input, another output (-first +second):\n%s", name, diff)
+			}
+		}
+	}
+}
+
+// bothFail does not compare the errors: the controller returns any error of a batch.
+func bothFail(a, b error) bool { return (a == nil) == (b == nil) }
+
+func TestSyncDoesNotChangeItsInput(t *testing.T) {
+	in := busy(t)
+	before := make([]*corev1.Pod, len(in.Pods))
+	for i, p := range in.Pods {
+		before[i] = p.DeepCopy()
+	}
+	job := in.Job.DeepCopy()
+	mustSync(t, in)
+	if diff := cmp.Diff(before, in.Pods); diff != "" {
+		t.Errorf("pods changed (-before +after):\n%s", diff)
+	}
+	if diff := cmp.Diff(job, in.Job); diff != "" {
+		t.Errorf("the Job changed (-before +after):\n%s", diff)
+	}
+}
+
+// The controller remembers the pods that it creates and deletes.
+func TestMemory(t *testing.T) {
+	job := newJob(t, size(1, 3))
+	surplus := []*corev1.Pod{newPod(job, "a", corev1.PodRunning), newPod(job, "b", corev1.PodPending)}
+	for _, test := range []struct {
+		pods                 []*corev1.Pod
+		creations, deletions int
+	}{{nil, 1, 0}, {surplus, 0, 1}} {
+		m := mustSync(t, real.Input{Job: job, Pods: test.pods, Now: at(0)}).Memory
+		if m.Creations != test.creations || m.Deletions != test.deletions {
+			t.Errorf("%d pods: got %d creations, %d deletions, want %d, %d",
+				len(test.pods), m.Creations, m.Deletions, test.creations, test.deletions)
+		}
+	}
+}
+
+// Before an adoption the controller reads the Job on the server, which adopts no pods if it is being deleted.
+func TestLive(t *testing.T) {
+	job := newJob(t, size(1, 1))
+	live, deleted := job.DeepCopy(), metav1.NewTime(at(0))
+	live.DeletionTimestamp = &deleted
+	orphan := newPod(job, "a", corev1.PodRunning, func(p *corev1.Pod) { p.OwnerReferences = nil })
+	for _, test := range []struct {
+		live *batchv1.Job
+		want string
+	}{{nil, "adopt a; write status"}, {live, ""}} {
+		if got := trace(real.Sync(real.Input{Job: job, Live: test.live, Pods: []*corev1.Pod{orphan}, Now: at(0)})); got != test.want {
+			t.Errorf("it is being deleted: %t: got %q, want %q", test.live != nil, got, test.want)
+		}
+	}
+}
+
+// A status that the harness rejects gets the error of the API server.
+func TestValidateRefusesLikeTheServer(t *testing.T) {
+	job := newJob(t, size(1, 2))
+	bad := job.DeepCopy()
+	bad.Status.Active = -1
+	errs := apiserver.AcceptStatus(job, bad)
+	if len(errs) == 0 {
+		t.Fatal("the server accepts a negative number of active pods")
+	}
+	// The controller keeps the negative count of the old status.
+	bad.Status.Failed = -1
+	out := real.Sync(real.Input{Job: bad, Live: job, Now: at(0), Validate: true})
+	if !apierrors.IsInvalid(out.Err) {
+		t.Errorf("got error %v, want Invalid", out.Err)
+	}
+}
+
+// The controller skips a sync while a cache is older than one of its writes, as with its default
+// feature gates.
+func TestStale(t *testing.T) {
+	for _, test := range []struct {
+		name          string
+		wrote, cached real.Versions
+		stale         bool
+	}{
+		{"no write", real.Versions{}, real.Versions{Jobs: "1", Pods: "1"}, false},
+		{"the cache of pods is older", real.Versions{Pods: "10"}, real.Versions{Jobs: "20", Pods: "9"}, true},
+		{"the cache of Jobs is older", real.Versions{Jobs: "10"}, real.Versions{Jobs: "9", Pods: "20"}, true},
+		{"both are as new", real.Versions{Jobs: "10", Pods: "9"}, real.Versions{Jobs: "10", Pods: "9"}, false},
+	} {
+		in := real.Input{Job: newJob(t, size(1, 1)), Now: at(0), Cached: test.cached}
+		in.Wrote = test.wrote
+		out := real.Sync(in)
+		if out.Stale != test.stale || (out.Err != nil) != test.stale || (len(out.Calls) == 0) != test.stale {
+			t.Errorf("%s: stale %t, %d calls, error %v; want stale %t", test.name, out.Stale, len(out.Calls), out.Err, test.stale)
+		}
+	}
+}

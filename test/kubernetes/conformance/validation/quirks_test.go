@@ -1,0 +1,157 @@
+package validation_test
+
+import (
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/jobfate/jobfate/test/kubernetes/conformance/apiserver"
+	"github.com/jobfate/jobfate/validation"
+)
+
+// Tests that pin unexpected behaviour of the API server.
+
+func plainJob() *batchv1.Job {
+	j := &batchv1.Job{}
+	j.Name, j.Namespace, j.UID, j.ResourceVersion = "job", "ns", "uid", "1"
+	j.Spec.CompletionMode = new(batchv1.IndexedCompletion)
+	j.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyNever
+	j.Spec.Template.Spec.Containers = []corev1.Container{container("main")}
+	return j
+}
+
+// If parallelism is set, completions get no default. The validation of the success policy dereferences
+// them anyway.
+func TestSuccessPolicyWithoutCompletionsPanics(t *testing.T) {
+	j := plainJob()
+	j.Spec.Parallelism = new(int32(3))
+	j.Spec.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededIndexes: new("0")}}}
+	if errs, err := realCreate(realPrepare(j)); err == nil {
+		t.Errorf("the API server says %v, want a panic", errs)
+	}
+	got := validation.Create(validation.Prepared(j))
+	if len(got) != 1 || got[0].Type != field.ErrorTypeRequired || got[0].Field != "spec.completions" {
+		t.Errorf("jobfate says %v, want an error that completions are required", got)
+	}
+}
+
+// KEP-3850: "It can only be set when Job's completionMode=Indexed, and the Pod's restart
+// policy is Never." Nothing checks the restart policy.
+func TestPerIndexWithOnFailureIsAccepted(t *testing.T) {
+	j := plainJob()
+	j.Spec.Completions, j.Spec.BackoffLimitPerIndex = new(int32(3)), new(int32(1))
+	j.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
+	want, err := realCreate(realPrepare(j))
+	if err != nil || len(lines(want)) != 0 {
+		t.Errorf("the API server says %v, %v, want nothing", want, err)
+	}
+	compare(t, "Create", validation.Create(validation.Prepared(j), asReleased()), want)
+}
+
+// The API server requires FailureTarget of a failed Job if the condition Failed or failedIndexes
+// change. It rejects a change of FailureTarget itself only because the condition must not be disabled.
+func TestFailureTargetIsDemandedWhenFailedIndexesChange(t *testing.T) {
+	old := validation.Prepared(plainJob())
+	old.Spec.Completions, old.Spec.BackoffLimitPerIndex = new(int32(3)), new(int32(1))
+	old.Status.StartTime = times()[0]
+	old.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}
+	for name, edit := range map[string]func(*batchv1.JobStatus){
+		"nothing":       func(*batchv1.JobStatus) {},
+		"failed":        func(s *batchv1.JobStatus) { s.Failed = 1 },
+		"failedIndexes": func(s *batchv1.JobStatus) { s.FailedIndexes = new("1") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			changed := old.DeepCopy()
+			edit(&changed.Status)
+			want, err := realStatusUpdate(changed, old)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if demanded := len(lines(want)) > 0; demanded != (name == "failedIndexes") {
+				t.Errorf("the API server says %v", want)
+			}
+			compare(t, "StatusUpdate", validation.StatusUpdate(changed, old, asReleased()), want)
+		})
+	}
+}
+
+// In the API server, the Job and its template may share one map of labels: a Job that gets its labels
+// from the template also gets the generated ones.
+func TestGeneratedLabelsReachTheJob(t *testing.T) {
+	j := plainJob()
+	j.Spec.Template.Labels = map[string]string{"app": "x"}
+	for name, labels := range map[string]map[string]string{
+		"API server": apiserver.External(realPrepare(j)).Labels,
+		"jobfate":    validation.Prepared(j).Labels,
+	} {
+		if len(labels) != 5 || labels[batchv1.ControllerUidLabel] != "uid" {
+			t.Errorf("%s: the labels are %v, want app and the four generated ones", name, labels)
+		}
+	}
+}
+
+// The API server drops a field of the template whose gate is off, and annotations that it no longer reads,
+// before it compares the template with the old one.
+func TestFieldsThatAreDropped(t *testing.T) {
+	old := validation.Prepared(plainJob())
+	old.Spec.Template.Spec, old.CreationTimestamp = *validation.DefaultedPodSpec(&old.Spec.Template.Spec), *times()[0]
+	for name, edit := range map[string]func(*corev1.PodTemplateSpec){
+		"a field": func(s *corev1.PodTemplateSpec) {
+			s.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{StopSignal: new(corev1.SIGUSR1)}
+		},
+		"an annotation": func(s *corev1.PodTemplateSpec) {
+			s.Annotations = map[string]string{"pod.beta.kubernetes.io/init-containers": "[]"}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			changed := old.DeepCopy()
+			edit(&changed.Spec.Template)
+			want, err := realUpdate(changed, old)
+			if err != nil || len(want) > 0 {
+				t.Errorf("the API server says %v, %v, want nothing", want, err)
+			}
+			if got := validation.Update(changed, old); len(got) != 1 || got[0].Field != "spec.template" {
+				t.Errorf("jobfate says %v, want only that the template is immutable", got)
+			}
+		})
+	}
+}
+
+// The API server fills in what a request leaves out of the metadata, and keeps what it may not change
+// (k8s.io/apiserver/pkg/registry/rest/update.go BeforeUpdate).
+func TestMetadataOfUpdates(t *testing.T) {
+	old := validation.Prepared(plainJob())
+	old.Generation, old.CreationTimestamp, old.DeletionTimestamp = 3, *times()[0], times()[1]
+	old.DeletionGracePeriodSeconds, old.Finalizers = new(int64(0)), []string{metav1.FinalizerDeleteDependents}
+	for name, edit := range map[string]func(*batchv1.Job){
+		"nothing":              func(*batchv1.Job) {},
+		"no creation time":     func(j *batchv1.Job) { j.CreationTimestamp = metav1.Time{} },
+		"another deletion":     func(j *batchv1.Job) { j.DeletionTimestamp = times()[2] },
+		"another generation":   func(j *batchv1.Job) { j.Generation = -1 },
+		"not deleted":          func(j *batchv1.Job) { j.DeletionTimestamp, j.DeletionGracePeriodSeconds = nil, nil },
+		"another grace period": func(j *batchv1.Job) { j.DeletionGracePeriodSeconds = new(int64(30)) },
+		"no UID":               func(j *batchv1.Job) { j.UID = "" },
+		"another UID":          func(j *batchv1.Job) { j.UID = "other" },
+		"generateName":         func(j *batchv1.Job) { j.GenerateName = "a/b" },
+		"no version":           func(j *batchv1.Job) { j.ResourceVersion = "" },
+		"a label":              func(j *batchv1.Job) { j.Labels = map[string]string{"-": "x"} },
+		"a finalizer":          func(j *batchv1.Job) { j.Finalizers = []string{"x"} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			changed := old.DeepCopy()
+			edit(changed)
+			want, err := realUpdate(changed, old)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := answer(validation.Update(changed, old, asReleased()))
+			compare(t, "Update", errorsOf(got), errorsOf(want))
+			changed.Status.Active = 1
+			got = answer(validation.StatusUpdate(changed, old, asReleased()))
+			compare(t, "StatusUpdate", errorsOf(got), errorsOf(realStatusRequest(changed, old)))
+		})
+	}
+}

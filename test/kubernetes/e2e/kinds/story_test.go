@@ -1,0 +1,246 @@
+package kinds
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/jobfate/jobfate/controller/live/kubelet"
+)
+
+func worker(n int) string     { return fmt.Sprintf("fail-group-workers-%d", n) }
+func simulation(n int) string { return fmt.Sprintf("restart-job-simulations-%d", n) }
+
+// Story 1: "decide whether to fail the JobSet or not, based on the exact container
+// exit code that caused a child job failure." Here it is: "If Job fails due to a pod
+// failing with exit code 2, fail the JobSet immediately, without attempting any
+// restarts."
+func TestStory1ExitCodeFailsTheGroup(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, kubelet.Always(kubelet.Run()))
+	s.create("fail-group")
+	s.untilReady(10)
+	s.end(kubelet.Fail(2), worker(7))
+	s.untilPhase("Failed", 0)
+	s.wantMessage("FailGroup: Job " + worker(7) + " failed: PodFailurePolicy_ExitCode2")
+	// Running Jobs are deleted. Failed Jobs stay, so that users can examine them.
+	s.until("only the failed Job is left", func() bool {
+		return len(s.jobs) == 1 && s.outcome(worker(7)) == "Failed/PodFailurePolicy_ExitCode2"
+	})
+	s.wantMade(1, 10, worker)
+}
+
+// The same story with another exit code: no rule matches its reason, and the group is
+// restarted.
+func TestStory1OtherExitCodeRestartsTheGroup(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, kubelet.Always(kubelet.Run()))
+	s.create("fail-group")
+	s.untilReady(10)
+	s.end(kubelet.Succeed(), worker(0)) // it is restarted too
+	s.until("a worker has succeeded", func() bool { return strings.HasPrefix(s.outcome(worker(0)), "Complete/") })
+	s.end(kubelet.Fail(1), worker(7))
+	s.untilPhase("Restarting", 1)
+	s.wantMessage("RestartGroup: Job " + worker(7) + " failed: BackoffLimitExceeded")
+	s.untilPhase("Running", 1)
+	s.untilReady(10)
+	s.end(kubelet.Succeed(), names(10, worker)...)
+	s.untilPhase("Complete", 1)
+	s.wantMade(2, 10, worker)
+}
+
+// Story 2: "When a Job fails due to a pod failing with exit code 2, I want my job
+// management software to leave the Job in a failed state. When a Job fails due to a
+// pod failing with exit code 3, I want my job management software to restart the
+// Job."
+func TestStory2ExitCodeRestartsTheJob(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, kubelet.Always(kubelet.Run()))
+	s.create("restart-job")
+	s.untilReady(10)
+
+	s.end(kubelet.Fail(2), simulation(2))
+	s.until("Job 2 has failed", func() bool { return s.outcome(simulation(2)) == "Failed/PodFailurePolicy_ExitCode2" })
+
+	for restart := 1; restart <= 2; restart++ {
+		s.end(kubelet.Fail(3), simulation(5))
+		s.until("Job 5 has been recreated", func() bool { return s.status.Restarts == restart && len(s.made[simulation(5)]) == restart+1 })
+		s.untilReady(9)
+	}
+	if got := s.outcome(simulation(2)); got != "Failed/PodFailurePolicy_ExitCode2" {
+		t.Errorf("Job 2 after the restarts of Job 5: got %s, want it left failed", got)
+	}
+
+	s.end(kubelet.Succeed(), names(10, simulation)...)
+	s.untilPhase("Failed", 2)
+	s.wantMessage("members left failed: 1")
+	for n := range 10 {
+		want := 1
+		if n == 5 {
+			want = 3
+		}
+		if got := len(s.made[simulation(n)]); got != want {
+			t.Errorf("%s was made %d times, want %d", simulation(n), got, want)
+		}
+	}
+	s.noFinalizerLeft()
+}
+
+// failing lets the pods of a worker fail.
+func failing(p kubelet.Pod) kubelet.Life {
+	if p.Job == worker(1) {
+		return kubelet.Fail(1)
+	}
+	return kubelet.Run()
+}
+
+// wantMessage checks how the message of the group begins.
+func (s *stage) wantMessage(want string) {
+	s.t.Helper()
+	if got := s.status.Message; !strings.HasPrefix(got, want) {
+		s.t.Errorf("the message: got %q, want it to begin with %q", got, want)
+	}
+}
+
+// A group is restarted as often as its policy allows, and then fails.
+func TestGroupFailsAfterTooManyRestarts(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, failing)
+	s.create("fail-group", set(int64(2), "failurePolicy", "budgets", 0, "max"), set(int64(3), "jobs", 0, "replicas"))
+	s.untilPhase("Failed", 2)
+	s.wantMessage("no step is left, FailGroup: Job " + worker(1) + " failed: BackoffLimitExceeded")
+	s.until("only the failed Job is left", func() bool {
+		return len(s.jobs) == 1 && s.outcome(worker(1)) == "Failed/BackoffLimitExceeded"
+	})
+	s.wantMade(3, 3, worker)
+}
+
+// The Job once, after a backoff, then the group once, then fail. The restarts are counted in two budgets.
+func TestEscalation(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, failing)
+	s.create("fail-group", set(int64(3), "jobs", 0, "replicas"), set(map[string]any{
+		"budgets": []any{map[string]any{"name": "alone", "per": "Member", "max": int64(1)}, map[string]any{"name": "together", "max": int64(1)}},
+		"rules": []any{map[string]any{"steps": []any{
+			map[string]any{"action": "RestartMember", "charges": []any{"alone"}, "backoff": map[string]any{"base": "2s"}},
+			map[string]any{"action": "RestartGroup", "charges": []any{"together"}},
+		}}},
+	}, "failurePolicy"))
+	s.untilPhase("Failed", 2)
+	if got := s.status.Failures; got.Group.Restarts != 1 || got.Members[worker(1)].Restarts != 1 || got.Group.Used["together"].Count != 1 || got.Members[worker(1)].Used["alone"].Count != 1 {
+		t.Errorf("the state: got %+v", got)
+	}
+	for n, want := range []int{2, 3, 2} {
+		if got := len(s.made[worker(n)]); got != want {
+			t.Errorf("%s was made %d times, want %d", worker(n), got, want)
+		}
+	}
+}
+
+// A foreign edit of the list of Jobs that have succeeded stops nothing, and is overwritten.
+func TestForeignEdit(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, kubelet.Always(kubelet.Run()))
+	s.create("restart-job", set(int64(2), "jobs", 0, "replicas"))
+	s.untilReady(2)
+	s.until("the edit is stored", func() bool {
+		edited, err := s.client.Get(t.Context(), "restart-job", metav1.GetOptions{})
+		s.must(err)
+		s.must(unstructured.SetNestedField(edited.Object, "1,2,3,x", "status", "succeeded"))
+		_, err = s.client.UpdateStatus(t.Context(), edited, metav1.UpdateOptions{})
+		return err == nil
+	})
+	s.until("the edit is observed", func() bool { return s.status.Succeeded == "1,2,3,x" })
+	s.until("the edit is overwritten", func() bool { return s.status.Succeeded == "" })
+	s.end(kubelet.Succeed(), names(2, simulation)...)
+	s.untilPhase("Complete", 0)
+	if s.status.Succeeded != "0,1" {
+		t.Errorf("succeeded: got %q, want 0,1", s.status.Succeeded)
+	}
+}
+
+// In the middle of a restart of the group, the controllers of groups and Jobs are killed at the
+// first change of each Job. The group still restarts once, and each pod is counted once.
+func TestKilledInTheMiddleOfARestart(t *testing.T) {
+	t.Parallel()
+	const jobs, kills = 4, 60
+	second := map[string]bool{}
+	script := func(p kubelet.Pod) kubelet.Life {
+		if second[p.Job] {
+			return kubelet.Succeed()
+		}
+		second[p.Job] = true
+		return kubelet.Run()
+	}
+	s := newStage(t, script)
+	s.create("fail-group", set(int64(jobs), "jobs", 0, "replicas"))
+	s.untilReady(jobs)
+	s.end(kubelet.Fail(1), worker(1))
+	s.until("the Job has failed, or the group knows", func() bool {
+		return s.outcome(worker(1)) != "Running" || s.status.Phase != "Running"
+	})
+	killed := 0
+	for ; killed < kills && s.status.Phase != "Complete"; killed++ {
+		s.controller.Kill()
+		for s.Step() {
+		}
+		s.must(s.controller.Start())
+		seen := s.changes
+		s.until("something changes", func() bool { return s.changes > seen })
+	}
+	t.Logf("killed %d times", killed)
+	if killed < jobs {
+		t.Errorf("killed %d times, want at least once for each of %d Jobs", killed, jobs)
+	}
+	s.untilPhase("Complete", 1)
+	s.wantMade(2, jobs, worker)
+	for _, name := range names(jobs, worker) {
+		if got := s.jobs[name].Status; got.Succeeded != 1 || got.Failed != 0 {
+			t.Errorf("%s: got %d pods succeeded and %d failed, want 1 and 0", name, got.Succeeded, got.Failed)
+		}
+	}
+	s.noFinalizerLeft()
+}
+
+// The Jobs have the annotation and the rules from which the reasons are built. They are deleted with
+// the group.
+func TestJobsMatchTheGroup(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, kubelet.Always(kubelet.Run()))
+	s.create("restart-job", set(int64(1), "jobs", 0, "replicas"))
+	s.untilReady(1)
+	job := s.jobs[simulation(0)]
+	if got := job.Annotations["jobfate.dev/failure-rule-names"]; got != `{"0":"ExitCode2","1":"ExitCode3"}` {
+		t.Errorf("the annotation with the names: got %s", got)
+	}
+	if got := job.Spec.ManagedBy; got == nil || *got != "jobfate.dev/jobgroup" {
+		t.Errorf("managedBy: got %v, want jobfate.dev/jobgroup", got)
+	}
+	if owner := metav1.GetControllerOf(job); owner == nil || owner.Kind != "JobGroup" || owner.Name != "restart-job" {
+		t.Errorf("the owner: got %v, want the group", owner)
+	}
+	if got := job.Spec.PodFailurePolicy.Rules; len(got) != 2 || got[1].Action != batchv1.PodFailurePolicyActionFailJob {
+		t.Errorf("the rules: got %v, want those of the group", got)
+	}
+}
+
+func names(n int, name func(int) string) (all []string) {
+	for i := range n {
+		all = append(all, name(i))
+	}
+	return all
+}
+
+// wantMade checks how often the first Jobs were created.
+func (s *stage) wantMade(times, jobs int, name func(int) string) {
+	s.t.Helper()
+	for _, job := range names(jobs, name) {
+		if got := len(s.made[job]); got != times {
+			s.t.Errorf("%s was made %d times, want %d\n%s", job, got, times, s.Story())
+		}
+	}
+}

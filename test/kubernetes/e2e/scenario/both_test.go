@@ -1,0 +1,46 @@
+package scenario
+
+import (
+	"testing"
+
+	"github.com/jobfate/jobfate/controller/live/kubelet"
+	"github.com/jobfate/jobfate/test/kubernetes/e2e/compare"
+	"github.com/jobfate/jobfate/test/kubernetes/e2e/observe"
+	"github.com/jobfate/jobfate/test/kubernetes/e2e/world"
+	"github.com/jobfate/jobfate/test/stories/script"
+)
+
+// both plays a scenario with each controller at the same time, and then compares the final
+// states of the Job. Pods live so.
+func both(t *testing.T, lives kubelet.Script, scenario func(*world.World)) {
+	t.Helper()
+	play(t, lives, compare.Ends, scenario, world.Jobfate(jobfate), world.BuiltIn(builtIn))
+}
+
+// play plays a scenario with some controllers at the same time. Of two it compares the final states
+// of the Job; only differences that docs/divergences.md lists may need another comparison than compare.Ends.
+func play(t *testing.T, lives kubelet.Script, difference func(a, b script.State) string, scenario func(*world.World), sides ...world.Side) {
+	t.Helper()
+	var worlds []*world.World
+	for _, side := range sides {
+		worlds = append(worlds, world.New(t, api, side, lives))
+	}
+	t.Run("with", func(t *testing.T) {
+		for _, w := range worlds {
+			t.Run(w.Side.Name, func(t *testing.T) {
+				t.Parallel()
+				w.T = t
+				t.Cleanup(w.LogOnFailure)
+				scenario(w)
+				w.Settle()
+			})
+		}
+	})
+	if len(worlds) == 2 && difference != nil && !t.Failed() {
+		// One controller may still be about to reach a state that the scenario does not wait for.
+		worlds[0].T, worlds[1].T = t, t
+		observe.Agree(t, worlds[0].Feed, worlds[1].Feed, func() string {
+			return difference(worlds[0].Current(), worlds[1].Current())
+		})
+	}
+}

@@ -1,0 +1,131 @@
+package proof
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"sync"
+	"testing"
+
+	"github.com/jobfate/jobfate/jobtest/chaos"
+	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/jobtest/effort"
+	"github.com/jobfate/jobfate/jobtest/explore"
+)
+
+var (
+	states    = effort.Flag("states", "the states of one search, times those of its scope", 20, manyStates)
+	schedules = effort.Flag("schedules", "how many random schedules to follow", 300, 4_000)
+)
+
+// total adds up what all tests have checked.
+var total struct {
+	sync.Mutex
+	Counts
+}
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	debug.SetGCPercent(400)
+	code := m.Run()
+	if total.Steps > 0 {
+		fmt.Printf("%d steps checked, as %d pairs of states, by action: %v\nof %d pods, not followed further: %v\n",
+			total.Steps, total.Checks, total.Actions, total.Pods, total.Out)
+	}
+	os.Exit(code)
+}
+
+// finish reports a refused step, and adds to the total.
+func finish(t *testing.T, name string, f *Follower) {
+	if f.Refused != nil {
+		t.Errorf("%s: %v", name, f.Refused)
+	}
+	total.Lock()
+	defer total.Unlock()
+	total.add(&f.Counts)
+}
+
+// These must be reached with -long: the number of states of a search, and the number of checked steps.
+const (
+	manyStates = 600
+	leastSteps = 10_000_000
+)
+
+// Every step of the exhaustive search and of random schedules is a step of the model, and every action
+// of the model is taken, except those that break an assumption.
+func TestRefinement(t *testing.T) {
+	p := compiledModel(t)
+	t.Run("searches", func(t *testing.T) { followSearches(t, p) })
+	t.Run("schedules", func(t *testing.T) { followSchedules(t, p) })
+	t.Run("schedules with options", func(t *testing.T) { followOptions(t, p) })
+	if states() < manyStates {
+		return // too few to take the rare actions
+	}
+	for name, a := range p.actions {
+		if breaks := p.broken(a); (total.Actions[name] > 0) == breaks {
+			t.Errorf("%s breaks an assumption: %t, but it was taken %d times", name, breaks, total.Actions[name])
+		}
+	}
+	if total.Steps < leastSteps {
+		t.Errorf("%d steps were checked, want at least %d", total.Steps, leastSteps)
+	}
+}
+
+// broken reports whether an action is possible only if an assumption does not hold.
+func (p *program) broken(a *compiled) bool {
+	for _, part := range flat(a.formula) {
+		for _, assumed := range p.Assumptions {
+			if part.String() == not(expr{word: assumed.Name}).String() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func followSearches(t *testing.T, p *program) {
+	for _, s := range explore.Searches() {
+		t.Run(s.Name, func(t *testing.T) {
+			t.Parallel()
+			f := &searched{Follower: NewFollower(p)}
+			r, err := s.Run(states()*s.Size, f.observe)
+			if err != nil || r.Found != nil {
+				t.Fatal(err, r.Found)
+			}
+			finish(t, s.Name, f.Follower)
+		})
+	}
+}
+
+func followSchedules(t *testing.T, p *program) {
+	for seed := range uint64(schedules()) {
+		f := follow(p, Options{}, chaos.Config{Seed: seed})
+		finish(t, fmt.Sprintf("seed %d", seed), f)
+	}
+}
+
+// follow follows a schedule. A cache that goes back in time breaks the assumption lasting.
+func follow(p *program, o Options, c chaos.Config) *Follower {
+	f := NewFollower(p)
+	f.Versions, f.Options = true, o
+	var w *world
+	c.Retries, c.Without = -1, append(c.Without, "cache goes back in time")
+	c.Observe = func(e *cluster.Event) {
+		if f.Refused == nil {
+			f.Steps++
+			w = f.follow(w, e)
+		}
+	}
+	chaos.Run(c)
+	return f
+}
+
+func compiledModel(t *testing.T) *program {
+	t.Helper()
+	p, err := load(t).compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}

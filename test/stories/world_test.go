@@ -1,0 +1,411 @@
+package stories
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/jobfate/jobfate/decide"
+	"github.com/jobfate/jobfate/internal/inside"
+	"github.com/jobfate/jobfate/jobtest"
+	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/jobtest/referee"
+	"github.com/jobfate/jobfate/machine"
+	"github.com/jobfate/jobfate/test/stories/script"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// builtin holds the keys of the built-in Job controller.
+var builtin tracking.Keys
+
+// world is the world of package script in virtual time: a simulated cluster with one Job, a controller that
+// carries out the decisions of jobfate, a log of its writes, and a kubelet. A referee checks the writes. Events
+// happen only while a test waits.
+type world struct {
+	*script.World
+	*cluster.Cluster  // nil before the Job is created
+	opts              []decide.Option
+	caller            *cluster.Caller
+	cache             *cluster.Cache
+	lagsPods, lagsJob bool   // the cache of pods, or of Jobs, is not updated
+	stale             string // what each sync leaves unobserved, while two more follow
+	stopped           bool   // the controller
+
+	fault     fault
+	lastFault faultKind // the fault of the last write, if any
+	writes    int       // writes tried so far
+	made      int       // pods created so far
+	next      time.Time // when to sync next; zero: only after a change
+	last      decide.Decision
+	planned   *batchv1.JobStatus // of the last decision of the sync
+	unsaved   bool               // the status of the last decision is not stored yet
+
+	ghost referee.Ghost
+	rules *referee.Rules // nil if the referee cannot know the rules
+
+	recordedEvents, recordedMetrics int // how many events and metrics of the sync are recorded
+
+	log     []string
+	metrics map[string]int64
+	events  []decide.Event
+
+	scenario script.Scenario // says how new pods live
+	lives    map[types.UID]script.Life
+	attempts map[attempt]int
+}
+
+// attempt is the key by which pods are counted.
+type attempt struct {
+	job   types.UID
+	index int32
+}
+
+// fault is a fault of one write.
+type fault struct {
+	at   int // the number of the write
+	kind faultKind
+}
+
+type faultKind string
+
+const (
+	crashBefore faultKind = "crash-before"
+	crashAfter  faultKind = "crash-after"
+	refuse      faultKind = "refuse" // the write has no effect and fails
+	lose        faultKind = "lose"   // the write takes effect but returns an error
+)
+
+var faults = map[faultKind]cluster.Fault{
+	crashBefore: {Killed: true},
+	crashAfter:  {Killed: true, Lost: true},
+	refuse:      {Err: errors.New("refused")},
+	lose:        {Err: errors.New("the answer was lost"), Lost: true},
+}
+
+// newWorld returns a world without a Job.
+func newWorld(t testing.TB, opts ...decide.Option) *world {
+	w := &world{opts: opts, rules: &referee.Rules{}, metrics: map[string]int64{},
+		lives: map[types.UID]script.Life{}, attempts: map[attempt]int{}}
+	w.World = &script.World{T: t, Clock: w, Actors: w}
+	return w
+}
+
+// newWorldOf returns a world with a Job.
+func newWorldOf(t testing.TB, manifest string, opts ...decide.Option) *world {
+	t.Helper()
+	w := newWorld(t, opts...)
+	job, _ := parseJob(t, manifest)
+	w.begin(job)
+	return w
+}
+
+// begin creates the cluster with its Job.
+func (w *world) begin(job *batchv1.Job) {
+	w.T.Helper()
+	w.Cluster = newCluster(w.T, job)
+	w.cache = w.NewCache(false)
+	w.Intercept, w.Watch = w.intercept, w.watch
+	w.ghost.Started(w.Job())
+	w.restart()
+}
+
+// restart replaces the controller by one with an empty memory.
+func (w *world) restart() {
+	w.caller = jobtest.NewCaller(w.opts...)
+	w.caller.Progress = w.progress
+}
+
+func (w *world) logf(format string, args ...any) { w.log = append(w.log, fmt.Sprintf(format, args...)) }
+
+// progress records the decision, and the events and metrics since the last call.
+func (w *world) progress(r machine.Result) {
+	if f := r.Decision.Facts(); f != nil && f.Status != w.planned { // a new decision
+		w.last, w.planned, w.unsaved = r.Decision, f.Status, r.Decision.Status != nil
+	}
+	if w.isCrashed() {
+		return
+	}
+	for ; w.recordedEvents < len(r.Events); w.recordedEvents++ {
+		w.recordEvent(r.Events[w.recordedEvents])
+	}
+	for ; w.recordedMetrics < len(r.Metrics); w.recordedMetrics++ {
+		w.recordMetric(r.Metrics[w.recordedMetrics])
+	}
+}
+
+func (w *world) recordEvent(e decide.Event) {
+	w.events = append(w.events, e)
+	if !strings.HasSuffix(e.Reason, "Create") && !strings.HasSuffix(e.Reason, "Delete") {
+		w.logf("event %s", render(e))
+	}
+}
+
+func (w *world) recordMetric(m decide.Metric) {
+	name, _, _ := strings.Cut(metricText(m), " +")
+	w.metrics[name] += m.Add
+}
+
+// metricText returns a metric as name{label="value"} with its increment.
+func metricText(m decide.Metric) string {
+	var labels []string
+	for name, value := range m.Labels {
+		labels = append(labels, fmt.Sprintf("%s=%q", name, value))
+	}
+	slices.Sort(labels)
+	return fmt.Sprintf("%s{%s} %+d", m.Name, strings.Join(labels, ","), m.Add)
+}
+
+func (w *world) isCrashed() bool { return w.lastFault == crashBefore || w.lastFault == crashAfter }
+
+// watch fails the test if the API server rejects a status. jobfate must never write such a
+// status.
+func (w *world) watch(s cluster.Step) {
+	w.T.Helper()
+	if s.Refused != nil {
+		w.T.Fatalf("the API server rejects a status after %s\n%v", toJSON(s.Job.Status), s.Refused)
+	}
+	if s.OldPod == nil && s.Pod != nil {
+		w.made++
+	}
+	if w.rules != nil {
+		if v := w.rules.See(&w.ghost, &s); v != nil {
+			w.T.Errorf("%v\n%s", v, w.Story())
+		}
+	}
+	w.Check()
+}
+
+func (w *world) intercept(r *cluster.Request) (f cluster.Fault) {
+	if reads(r) {
+		return f
+	}
+	w.writes++
+	if w.fault.at == w.writes {
+		w.lastFault = w.fault.kind
+	}
+	return faults[w.lastFault]
+}
+
+func reads(r *cluster.Request) bool {
+	return r.Verb == cluster.Get || r.Verb == cluster.List || r.Verb == cluster.GetPod
+}
+
+// Sync runs a sync of the caller, and logs every write.
+func (w *world) Sync(client *cluster.Client) (time.Duration, error) {
+	send := client.Send
+	client.Send = func(r *cluster.Request) (cluster.Answer, error) {
+		if w.isCrashed() || reads(r) {
+			return send(r)
+		}
+		w.lastFault = ""
+		what := w.describe(r)
+		a, err := send(r)
+		switch {
+		case w.lastFault == crashBefore:
+			w.logf("crash before: %s", what)
+		case w.lastFault == "" && err != nil, w.lastFault == refuse:
+			w.logf("%v: %s", err, what)
+		default:
+			w.logf("%s", what)
+		}
+		switch w.lastFault {
+		case crashAfter:
+			w.logf("crash")
+		case lose:
+			w.logf("the answer is lost")
+		}
+		return a, err
+	}
+	return w.caller.Sync(client)
+}
+
+// describe describes a request, with its cause.
+func (w *world) describe(r *cluster.Request) string {
+	d := &w.last
+	switch r.Verb {
+	case cluster.Create:
+		i := slices.IndexFunc(d.Create, func(c decide.Creation) bool { return c.Index == builtin.IndexOf(r.Pod) })
+		return "create " + w.describeCreation(d.Create[i])
+	case cluster.Status:
+		what := "settled"
+		if w.unsaved {
+			what, w.unsaved = "status", false
+		}
+		if next, err := cluster.PatchStatus(w.Job(), r.Patch); err == nil {
+			what += " " + diffStatus(&w.Job().Status, &next.Status)
+		}
+		return what
+	}
+	for _, del := range d.Delete {
+		switch {
+		case del.Pod.UID != r.UID:
+		case r.Verb == cluster.Delete:
+			return fmt.Sprintf("delete %s, %s", shortName(del.Pod), del.Cause)
+		case del.StripFirst:
+			return fmt.Sprintf("free %s, %s", shortName(del.Pod), del.Cause)
+		}
+	}
+	for _, c := range d.Claim {
+		if c.Pod.UID == r.UID {
+			return map[tracking.Relation]string{tracking.Adoptable: "adopt", tracking.Releasable: "release", tracking.Orphaned: "free"}[c.Relation] + " " + shortName(c.Pod)
+		}
+	}
+	for _, pod := range d.Strip {
+		if pod.UID == r.UID {
+			return "strip " + shortName(pod)
+		}
+	}
+	return "free " + nameOfUID(r.UID) // its Job is gone
+}
+
+// sync runs a sync. It reports whether another sync is due because the controller sent a write. With stale caches,
+// more syncs change no pods: the controller knows its writes in flight.
+func (w *world) sync() bool {
+	w.T.Helper()
+	if w.stale == "" {
+		return w.syncOnce()
+	}
+	w.Lag(w.stale)
+	again := w.syncOnce()
+	made, pods := w.made, len(w.Pods())
+	w.syncOnce()
+	w.syncOnce()
+	w.lagsPods, w.lagsJob = false, false
+	if w.made != made || len(w.Pods()) != pods {
+		w.T.Fatalf("syncs with stale caches changed pods\n%s", w.Story())
+	}
+	return w.syncOnce() || again
+}
+
+func (w *world) syncOnce() (again bool) {
+	w.T.Helper()
+	w.catchUp()
+	before := w.writes
+	w.caller.Options = w.opts
+	w.lastFault, w.planned, w.recordedEvents, w.recordedMetrics = "", nil, 0, 0
+	out := w.Run(w, w.cache)
+	w.next = out.At
+	if out.Killed {
+		w.restart()
+	} else if again = w.writes > before; !again && out.Err != nil {
+		w.logf("error: %v", out.Err)
+	}
+	return again || out.Killed
+}
+
+// snapshot returns the input of the controller's next decision.
+func (w *world) snapshot() decide.Snapshot {
+	w.T.Helper()
+	w.catchUp()
+	w.caller.Options = w.opts
+	var in decide.Snapshot
+	caller := w.caller.Clone()
+	inside.Decide(caller.Machine, func(seen decide.Snapshot, c decide.Option, _ inside.Usual) (decide.Decision, error) {
+		in = seen
+		return decide.Job(seen, c)
+	})
+	v := w.cache.View()
+	_, err := caller.Sync(&cluster.Client{View: v, Send: func(r *cluster.Request) (cluster.Answer, error) {
+		switch {
+		case in.Job != nil:
+		case r.Verb == cluster.Get:
+			return cluster.Answer{Job: v.Job}, nil
+		case r.Verb == cluster.List:
+			return cluster.Answer{Pods: v.Pods, Version: v.PodsVersion}, nil
+		}
+		return cluster.Answer{}, cluster.ErrGivenUp
+	}})
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	return in
+}
+
+// Lag stops updating the cache of pods, of jobs, or both.
+func (w *world) Lag(what string) {
+	w.cache.ShowAll()
+	w.lagsPods, w.lagsJob = strings.Contains(what, "pods"), strings.Contains(what, "jobs")
+}
+
+func (w *world) catchUp() {
+	if !w.lagsPods {
+		w.cache.ShowPods()
+	}
+	for _, n := w.cache.Lagging(); n > 0 && !w.lagsJob; n-- {
+		w.cache.ShowJob()
+	}
+}
+
+// counted lists the metrics, in order.
+func (w *world) counted() (lines []string) {
+	for _, name := range slices.Sorted(maps.Keys(w.metrics)) {
+		lines = append(lines, fmt.Sprintf("%s %d", name, w.metrics[name]))
+	}
+	return lines
+}
+
+// settle syncs until the controller sends no more writes, without advancing the clock.
+func (w *world) settle() {
+	w.T.Helper()
+	for range 50 {
+		if !w.sync() {
+			return
+		}
+	}
+	w.T.Fatalf("the controller does not stop writing:\n%s", w.Story())
+}
+
+// advance advances the clock.
+func (w *world) advance(d time.Duration) { w.Now = w.Now.Add(d) }
+
+// wait advances the clock to the next sync, and settles.
+func (w *world) wait() {
+	w.T.Helper()
+	if w.next.IsZero() {
+		w.T.Fatalf("no sync is due:\n%s", w.Story())
+	}
+	w.Now = w.next
+	w.settle()
+}
+
+// edit changes the Job's spec as a user would.
+func (w *world) edit(text string) {
+	w.T.Helper()
+	var broken error
+	err := w.EditJob(func(spec *batchv1.JobSpec) { broken = yaml.Unmarshal([]byte(text), spec) })
+	if err := errors.Join(broken, err); err != nil {
+		w.T.Fatalf("the API server rejects the change: %v", err)
+	}
+}
+
+// alive returns the pods that have not ended, in the order of their creation.
+func (w *world) alive() []*corev1.Pod { return slices.DeleteFunc(w.Pods(), cluster.HasEnded) }
+
+// ofIndex returns the newest pod of an index that has not ended.
+func (w *world) ofIndex(index int32) types.UID {
+	w.T.Helper()
+	for _, pod := range slices.Backward(w.alive()) {
+		if builtin.IndexOf(pod) == index {
+			return pod.UID
+		}
+	}
+	w.T.Fatalf("index %d has no pod that has not ended", index)
+	return ""
+}
+
+// exitIndexes ends the pods of some indexes with an exit code.
+func (w *world) exitIndexes(code int32, indexes ...int32) {
+	w.T.Helper()
+	for _, i := range indexes {
+		w.End(w.ofIndex(i), code)
+	}
+}
