@@ -19,13 +19,16 @@ type Snapshot struct {
 	Pods []*corev1.Pod
 	// Now is the one reading of the clock. A zero Now is an error.
 	Now time.Time
-	// Backoff is the Backoff of the last decision, if its status was stored. A record that does not
-	// name the Job may lack failures. Pass the zero Record if another controller runs the Job or
-	// the caller has just started, and clear Backoff.Job if the last status write had no answer:
-	// Decide then also counts the failures of counted pods that still exist; those that are being deleted count
-	// as one, because they may not be counted. The delay is then correct unless pods that failed since the last
-	// success, or the pod of that success, have been deleted, or one failed in the second of that success: finish
-	// times are whole seconds.
+	// Backoff is what the caller remembers of the failures:
+	//
+	//   - the Backoff of the last decision, if its status was stored;
+	//   - the same with an empty Job, if the write of that status had no answer;
+	//   - the zero Record after a start, or if another controller runs the Job.
+	//
+	// Without the name of the Job a record may lack failures, so the decision adds those of counted pods that still
+	// exist; of pods that are being deleted it adds one, because they may not be counted. The delay is then as long as
+	// with the whole record, unless a pod that failed since the last success, or the pod of that success, is gone. It
+	// may also differ if a pod failed in the second of that success: finish times are whole seconds.
 	Backoff backoff.Record
 	// LastStatus is when the caller last stored a status of the Job. Only
 	// Throttle needs it.

@@ -70,12 +70,13 @@ type View struct {
 	// LastStoreSyncResourceVersion of the informer's store. Without them every sync
 	// reads the Job and its pods live.
 	JobsVersion, PodsVersion string
-	// Barrier is the resource version of a consistent list of pods (limit 1 is enough)
-	// that the process requested after it acquired its lease. While the caches are
-	// older, the Machine reads live. Without a Barrier, its first sync reads live. It also
-	// reads live while the pods are older than a status that another process has stored with
-	// another failed, succeeded or uncounted list, but not if only other fields changed. So if two
-	// leaders are active, a pod that the other one deletes may count as failed.
+	// Barrier is newer than every write of an earlier process: the resource version of a consistent list of
+	// pods (limit 1 is enough) that this process requested after it acquired its lease. While the caches are
+	// older, the Machine reads live. Without a Barrier, its first sync does.
+	//
+	// Beside a second leader the Machine also reads live, while its pods are older than a status of the other
+	// that counts pods differently. It does not notice that the other only deletes a pod: that pod may then
+	// count as failed.
 	Barrier string
 	// StatusVersion is the resource version of the object that holds the status, if
 	// that is not the Job.
