@@ -55,7 +55,7 @@ func main() {
 	var (
 		version   = flag.String("version", "", "the version of the release, such as v0.1.0")
 		folder    = flag.String("out", "", "the folder to make, which must not exist")
-		platforms = flag.String("platforms", allPlatforms, "those of the commands")
+		platforms = flag.String("platforms", allPlatforms, "those of the commands; empty: only the proxy")
 		worktree  = flag.Bool("worktree", false, "release the working tree, with changes that are not committed")
 		since     = flag.String("since", "", "the commit with whose API to compare; empty: the last release")
 		rehearse  = flag.Bool("rehearse", false, "use the release as its users do")
@@ -63,7 +63,7 @@ func main() {
 	)
 	flag.Parse()
 	r := &release{version: *version}
-	r.make(*folder, *since, strings.Split(*platforms, ","), *worktree)
+	r.make(*folder, *since, strings.FieldsFunc(*platforms, func(c rune) bool { return c == ',' }), *worktree)
 	if *rehearse {
 		r.rehearse(strings.Fields(*newest))
 	}
@@ -105,7 +105,9 @@ func (r *release) make(folder, since string, platforms []string, worktree bool) 
 	}
 	log.SetPrefix("")
 	r.tag()
-	r.build(platforms)
+	if len(platforms) > 0 {
+		r.build(platforms)
+	}
 }
 
 func (r *release) path(elements ...string) string {

@@ -26,7 +26,7 @@ var imported = []struct {
 
 // rehearse uses the release as its users do, from nothing but its proxy and the public one: each
 // package in a program of its own with the oldest Go and the oldest libraries; the packages of each module
-// in one program with the newest; and every go get and go install of the documents.
+// in one program with the newest; a clone in the place of the library; and every go get and go install of the documents.
 func (r *release) rehearse(newest []string) {
 	r.plug()
 	var work errgroup.Group
@@ -40,6 +40,7 @@ func (r *release) rehearse(newest []string) {
 		}
 		do(func() { r.use(user{m.module, m.packages, "local", newest}) })
 	}
+	do(r.replace)
 	lines := r.lines()
 	for i, line := range lines {
 		do(func() { r.follow(fmt.Sprint("documented-", i), line) })
@@ -75,6 +76,18 @@ func (r *release) use(u user) {
 	run("mod", "tidy")
 	run("build", "-o", os.DevNull, ".")
 	run("mod", "vendor")
+	run("build", "-o", os.DevNull, ".")
+	r.used.Add(1)
+}
+
+// replace uses the library without a release, as README.md says.
+func (r *release) replace() {
+	run := r.empty("users/clone", "local")
+	run("mod", "init", "example.com/user")
+	program := fmt.Sprintf("package main\n\nimport _ %q\n\nfunc main() {}\n", library("decide"))
+	check(os.WriteFile(r.path("users/clone/main.go"), []byte(program), 0o644))
+	run("mod", "edit", "-require="+ours+"@v0.0.0", "-replace="+ours+"="+r.path("repository"))
+	run("mod", "tidy")
 	run("build", "-o", os.DevNull, ".")
 	r.used.Add(1)
 }
