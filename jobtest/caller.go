@@ -9,8 +9,8 @@ import (
 
 	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/internal/podtest"
-	"github.com/jobfate/jobfate/internal/slowpath"
 	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/jobtest/slowpath"
 )
 
 // NewCaller returns a reference controller that checks itself: it panics if its Machine decides

@@ -11,8 +11,8 @@ import (
 
 	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/failurepolicy"
-	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/jobtest/inside"
 	"github.com/jobfate/jobfate/machine"
 	"github.com/jobfate/jobfate/tracking"
 )

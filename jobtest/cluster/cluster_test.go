@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/jobfate/jobfate/internal/slowpath"
 	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/jobtest/slowpath"
 )
 
 func must(t *testing.T, err error) {

@@ -11,11 +11,11 @@ import (
 
 	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/internal/fuzztest"
-	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/internal/memory"
-	"github.com/jobfate/jobfate/internal/slowpath"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/decidetest"
+	"github.com/jobfate/jobfate/jobtest/inside"
+	"github.com/jobfate/jobfate/jobtest/slowpath"
 	"github.com/jobfate/jobfate/machine"
 )
 

@@ -9,10 +9,10 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/decide"
-	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/decidetest"
+	"github.com/jobfate/jobfate/jobtest/inside"
 	"github.com/jobfate/jobfate/tracking"
 )
 

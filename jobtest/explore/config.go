@@ -5,9 +5,9 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 
-	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/internal/memory"
 	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/jobtest/inside"
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 

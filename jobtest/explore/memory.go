@@ -7,7 +7,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 
-	"github.com/jobfate/jobfate/internal/inside"
+	"github.com/jobfate/jobfate/jobtest/inside"
 )
 
 // key returns the memory as text. Callers with equal options and equal keys behave the same. The search reads from it

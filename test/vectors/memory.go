@@ -5,8 +5,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/internal/memory"
+	"github.com/jobfate/jobfate/jobtest/inside"
 	"github.com/jobfate/jobfate/machine"
 )
 

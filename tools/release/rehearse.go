@@ -26,7 +26,8 @@ var imported = []struct {
 
 // rehearse uses the release as its users do, from nothing but its proxy and the public one: each
 // package in a program of its own with the oldest Go and the oldest libraries; the packages of each module
-// in one program with the newest; a clone in the place of the library; and every go get and go install of the documents.
+// in one program with the newest; a clone in the place of the library; and every go get and go install of
+// the documents.
 func (r *release) rehearse(newest []string) {
 	r.plug()
 	var work errgroup.Group

@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/jobfate/jobfate/backoff"
-	"github.com/jobfate/jobfate/internal/inside"
 	engine "github.com/jobfate/jobfate/jobtest/chaos"
+	"github.com/jobfate/jobfate/jobtest/inside"
 	"github.com/jobfate/jobfate/jobtest/kube/chaos"
 	"github.com/jobfate/jobfate/machine"
 )

@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/decide"
-	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/internal/memory"
+	"github.com/jobfate/jobfate/jobtest/inside"
 	"github.com/jobfate/jobfate/machine"
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/real"
 	"github.com/jobfate/jobfate/test/vectors"

@@ -11,9 +11,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/decide"
-	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/jobtest/inside"
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/apiserver"
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/fixture"
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/real"
