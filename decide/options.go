@@ -28,7 +28,7 @@ type config struct {
 	ChangesCap   int // 0: defaultChanges
 	RemovalsCap  int // 0: no cap
 	BatchPeriod  time.Duration
-	Throttle     tracking.Throttle
+	Throttle     throttle
 	tracking.Options
 	Granular      bool
 	FillFreeSlots bool
@@ -36,6 +36,12 @@ type config struct {
 
 // defaultChanges is the default of MaxChanges.
 const defaultChanges = 500
+
+// throttle is the setting of Throttle.
+type throttle struct {
+	Every time.Duration
+	Share float64
+}
 
 // defaults holds the settings of the Job controller.
 var defaults = &config{
@@ -132,10 +138,12 @@ func BatchPeriod(d time.Duration) Option {
 	return Option{set: func(c *config) { c.BatchPeriod = d }}
 }
 
-// Throttle delays status writes that come too soon after Snapshot.LastStatus and record
-// too few pods. By default no write is delayed.
-func Throttle(t tracking.Throttle) Option {
-	return Option{set: func(c *config) { c.Throttle = t }}
+// Throttle delays a status write that comes before the given time since Snapshot.LastStatus and records few pods: at
+// most that share of parallelism. KEP-2307 § Algorithm allows skipping the counting "in the scenario where a status
+// update happened too recently and the number of uncounted Pods is a small percentage of parallelism". By default, and
+// with 0, no write is delayed.
+func Throttle(every time.Duration, share float64) Option {
+	return Option{set: func(c *config) { c.Throttle = throttle{every, share} }}
 }
 
 // FailurePolicy replaces the pod failure policy of the Job's spec. Use it for rules that the API

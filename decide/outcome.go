@@ -229,7 +229,7 @@ func (o *outcome) delay(suspension bool) time.Duration {
 
 // throttled returns how long to delay a status write that records the given number of
 // pods; 0 means no delay. A last write in the future causes no delay.
-func throttled(t tracking.Throttle, last, now time.Time, recorded int, parallelism int32) time.Duration {
+func throttled(t throttle, last, now time.Time, recorded int, parallelism int32) time.Duration {
 	if t.Every <= 0 || last.IsZero() || last.After(now) || float64(recorded) > t.Share*float64(parallelism) {
 		return 0
 	}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/jobfate/jobfate/backoff"
 	. "github.com/jobfate/jobfate/internal/podtest"
-	"github.com/jobfate/jobfate/tracking"
 )
 
 func toJSON(v any) string {
@@ -176,7 +175,7 @@ func TestClose_capWithALimitPerIndex(t *testing.T) {
 func TestClose_throttleBesideACap(t *testing.T) {
 	for share, want := range map[float64]time.Duration{0.4: time.Second, 1: 19 * time.Second} {
 		s := newScene(t, "completions: 3\nparallelism: 2")
-		s.config.RemovalsCap, s.config.Throttle = 1, tracking.Throttle{Every: 20 * time.Second, Share: share}
+		s.config.RemovalsCap, s.config.Throttle = 1, throttle{Every: 20 * time.Second, Share: share}
 		s.Job.Status.StartTime, s.LastStatus = s.stored(0), s.at(0)
 		s.pod("a", 0, corev1.PodSucceeded, 1)
 		s.pod("b", 0, corev1.PodSucceeded, 1)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/jobfate/jobfate/backoff"
 	. "github.com/jobfate/jobfate/internal/podtest"
-	"github.com/jobfate/jobfate/tracking"
 )
 
 // The next sync is due when the first of the things happens that a Job waits for. A pod that backs off waits for
@@ -90,11 +89,11 @@ func TestThrottle_putsOffTheRecordToo(t *testing.T) {
 // status update happened too recently and the number of uncounted Pods is a small
 // percentage of parallelism."
 func TestThrottled(t *testing.T) {
-	tenth := tracking.Throttle{Every: 10 * time.Second, Share: 0.1}
+	tenth := throttle{Every: 10 * time.Second, Share: 0.1}
 	ago := func(d time.Duration) time.Time { return Noon().Add(-d) }
 	for _, tc := range []struct {
 		reason      string
-		throttle    tracking.Throttle
+		throttle    throttle
 		last        time.Time
 		recorded    int
 		parallelism int32
@@ -109,8 +108,8 @@ func TestThrottled(t *testing.T) {
 		{"no parallelism", tenth, Noon(), 1, 0, 0},
 		{"no status was written", tenth, time.Time{}, 0, 100, 0},
 		{"the clock went back", tenth, Noon().Add(time.Nanosecond), 0, 100, 0},
-		{"the zero Throttle", tracking.Throttle{}, Noon(), 0, 100, 0},
-		{"a share of 1", tracking.Throttle{Every: time.Second, Share: 1}, Noon(), math.MaxInt32, math.MaxInt32, time.Second},
+		{"the zero Throttle", throttle{}, Noon(), 0, 100, 0},
+		{"a share of 1", throttle{Every: time.Second, Share: 1}, Noon(), math.MaxInt32, math.MaxInt32, time.Second},
 	} {
 		Same(t, tc.reason, throttled(tc.throttle, tc.last, Noon(), tc.recorded, tc.parallelism), tc.want)
 	}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/jobfate/jobfate/backoff"
 	. "github.com/jobfate/jobfate/internal/podtest"
-	"github.com/jobfate/jobfate/tracking"
 )
 
 // KEP-3850 § Tracking the number of failures per index: "if x is the highest
@@ -135,7 +134,7 @@ func TestThrottle_delaysOnlyCounting(t *testing.T) {
 		s := newScene(t, "parallelism: 2\ncompletions: 5\nsuspend: false")
 		s.Job.Status.StartTime = s.stored(0)
 		s.Now, s.LastStatus = s.at(4), s.at(0)
-		s.config.Throttle = tracking.Throttle{Every: 10 * time.Second, Share: 1}
+		s.config.Throttle = throttle{Every: 10 * time.Second, Share: 1}
 		s.pod("a", 1, corev1.PodSucceeded, 0)
 		s.pod("b", 1, corev1.PodRunning, 0)
 		s.pod("c", 1, corev1.PodRunning, 0)

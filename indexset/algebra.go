@@ -115,9 +115,3 @@ func (s Set) isBelow(n int32) bool {
 
 // Complement returns the indexes of [0, n) that are not in s.
 func (s Set) Complement(n int32) Set { return Range(0, max(n, 0)-1).Difference(s) }
-
-// SymmetricDifference returns the indexes that are in either s or o, and not in both.
-func (s Set) SymmetricDifference(o Set) Set { return s.Difference(o).Union(o.Difference(s)) }
-
-// IsSubsetOf reports whether all indexes of s are in o.
-func (s Set) IsSubsetOf(o Set) bool { return s.IntersectionLen(o) == s.Len() }

@@ -413,8 +413,8 @@ func TestOptions_invalid(t *testing.T) {
 		"Backoff.base":   decide.Backoff(backoff.Policy{Base: -1}),
 		"Backoff.cap":    decide.Backoff(backoff.Policy{Cap: -1}),
 		"Backoff.factor": decide.Backoff(backoff.Policy{Factor: math.NaN()}),
-		"Throttle.every": decide.Throttle(tracking.Throttle{Every: -1}),
-		"Throttle.share": decide.Throttle(tracking.Throttle{Share: math.NaN()}),
+		"Throttle.every": decide.Throttle(-1, 0),
+		"Throttle.share": decide.Throttle(0, math.NaN()),
 	} {
 		job := decidetest.SpecJob(t, "completions: 1")
 		var invalid *decide.InputError
@@ -435,7 +435,7 @@ func TestOptions_bounds(t *testing.T) {
 	job := decidetest.SpecJob(t, "completions: 1")
 	decidetest.MustDecide(t, decide.Snapshot{Job: job, Now: jobtest.Noon()}, decide.MaxUncounted(0), decide.MaxChanges(0),
 		decide.MaxRemovals(0), decide.FailLostPods(0), decide.BatchPeriod(0), decide.Backoff(backoff.Policy{Factor: 1}),
-		decide.Throttle(tracking.Throttle{}))
+		decide.Throttle(0, 0))
 }
 
 // While the last status write is not observed, the Job is requeued after the batch period.

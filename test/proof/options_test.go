@@ -74,7 +74,7 @@ var settings = []setting{
 	{"FillFreeSlots", false, func(*rand.Rand, *Options) decide.Option { return decide.FillFreeSlots() }},
 	{"GranularReasons", false, func(*rand.Rand, *Options) decide.Option { return decide.GranularReasons() }},
 	{"Throttle", false, func(*rand.Rand, *Options) decide.Option {
-		return decide.Throttle(tracking.Throttle{Every: 10 * time.Second, Share: 0.5})
+		return decide.Throttle(10*time.Second, 0.5)
 	}},
 	{"BatchPeriod", false, func(*rand.Rand, *Options) decide.Option { return decide.BatchPeriod(10 * time.Second) }},
 	{"Backoff", false, func(_ *rand.Rand, o *Options) decide.Option {

@@ -218,7 +218,7 @@ func TestAlgorithm_sizeOfTheLists(t *testing.T) {
 // too recently and the number of uncounted Pods is a small percentage of
 // parallelism."
 func TestAlgorithm_throttle(t *testing.T) {
-	w := newWorldOf(t, "completions: 100\nparallelism: 20", decide.Throttle(tracking.Throttle{Every: 5 * time.Second, Share: 0.1}))
+	w := newWorldOf(t, "completions: 100\nparallelism: 20", decide.Throttle(5*time.Second, 0.1))
 	w.settle()
 	first := w.snapshot().LastStatus
 
@@ -264,7 +264,7 @@ func TestAlgorithm_throttle(t *testing.T) {
 
 // A failure is added to the backoff record only when its delayed status is stored.
 func TestAlgorithm_throttledFailureCountsOnce(t *testing.T) {
-	w := newWorldOf(t, "completions: 100\nparallelism: 20", decide.Throttle(tracking.Throttle{Every: 5 * time.Second, Share: 0.1}))
+	w := newWorldOf(t, "completions: 100\nparallelism: 20", decide.Throttle(5*time.Second, 0.1))
 	w.settle()
 	w.End("pod-1", 1)
 	for range 3 {
@@ -330,13 +330,13 @@ func TestAlgorithm_throttleOfNothing(t *testing.T) {
 	w.runAll()
 	s := w.snapshot()
 	s.LastStatus = s.Now.Add(-time.Second)
-	d := mustDecide(t, s, decide.Throttle(tracking.Throttle{Every: time.Minute, Share: 1}))
+	d := mustDecide(t, s, decide.Throttle(time.Minute, 1))
 	if !d.Idle() || d.Requeue != 0 || len(explain.Of(d).Notes()) != 0 {
 		t.Errorf("idle %t, requeue %s, notes %v; want nothing", d.Idle(), d.Requeue, explain.Of(d).Notes())
 	}
 	s.Job = s.Job.DeepCopy()
 	s.Job.Status.Active = 2
-	d = mustDecide(t, s, decide.Throttle(tracking.Throttle{Every: time.Minute, Share: 1}))
+	d = mustDecide(t, s, decide.Throttle(time.Minute, 1))
 	if !d.Idle() || d.Requeue != 59*time.Second || len(explain.Of(d).Notes()) != 1 || explain.Of(d).Notes()[0].Code != explain.NoteStatusPutOff {
 		t.Errorf("idle %t, requeue %s, notes %v; want the status delayed for 59s", d.Idle(), d.Requeue, explain.Of(d).Notes())
 	}
@@ -351,7 +351,7 @@ func TestAlgorithm_revisedTwice(t *testing.T) {
 	job.Status.StartTime, job.Status.Active = &job.CreationTimestamp, 1
 	now := job.CreationTimestamp.Time
 	s := decide.Snapshot{Job: job, Pods: []*corev1.Pod{done, surplus}, Now: now, LastStatus: now}
-	d := mustDecide(t, s, decide.Throttle(tracking.Throttle{Every: time.Minute, Share: 2}))
+	d := mustDecide(t, s, decide.Throttle(time.Minute, 2))
 
 	delayed := d.Revise(decide.Undone{Deletions: []types.UID{"surplus"}})
 	if delayed.Status != nil || decidetest.Settle(delayed, delayed.Strip...).Status != nil {

@@ -69,7 +69,7 @@ func (c *Case) JobfateOptions() []decide.Option {
 	opts := []decide.Option{
 		decide.MaxUncounted(o.MaxUncounted), decide.MaxChanges(o.MaxChanges), decide.MaxRemovals(o.MaxRemovals),
 		decide.Backoff(backoff.Policy{Base: milliseconds(o.BackoffBaseMs), Cap: milliseconds(o.BackoffCapMs)}),
-		decide.Throttle(tracking.Throttle{Every: milliseconds(o.Throttle.EveryMs), Share: o.Throttle.Share}),
+		decide.Throttle(milliseconds(o.Throttle.EveryMs), o.Throttle.Share),
 	}
 	for _, opt := range []struct {
 		set    bool

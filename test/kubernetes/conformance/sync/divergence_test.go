@@ -21,7 +21,6 @@ import (
 	"github.com/jobfate/jobfate/machine"
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/kubernetes"
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/real"
-	"github.com/jobfate/jobfate/tracking"
 )
 
 // A divergence is a trial that shows what each side does. testdata/divergences.txt contains both
@@ -407,7 +406,7 @@ func TestDivergence_options(t *testing.T) {
 			decide.RuleNames("Broken"), reasons("PodFailurePolicy", "PodFailurePolicy_Broken"),
 		},
 		{
-			"Throttle", throttled, decide.Throttle(tracking.Throttle{Every: time.Minute, Share: 0.5}),
+			"Throttle", throttled, decide.Throttle(time.Minute, 0.5),
 			func(without, with decide.Decision) bool { return without.Status != nil && with.Status == nil },
 		},
 	}
