@@ -58,12 +58,14 @@ func finished(pod *corev1.Pod) bool {
 func containersFinish(pod *corev1.Pod) time.Time {
 	var last time.Time
 	for i := range pod.Status.ContainerStatuses {
-		if last = lastFinish(last, &pod.Status.ContainerStatuses[i]); last.IsZero() {
+		last = lastFinish(last, &pod.Status.ContainerStatuses[i])
+		if last.IsZero() {
 			break
 		}
 	}
 	for status := range sidecar.Statuses(pod) {
-		if last = lastFinish(last, status); last.IsZero() {
+		last = lastFinish(last, status)
+		if last.IsZero() {
 			break
 		}
 	}

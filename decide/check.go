@@ -43,7 +43,8 @@ func notNegative[T int32 | int64](p *problems, value *T, path ...string) {
 func (t *Pods) check(in *Snapshot, c *config) (of tracking.Classifier, err error) {
 	var p problems
 	job := in.Job
-	if p.require(job != nil, "the snapshot has no Job", "job"); job == nil {
+	p.require(job != nil, "the snapshot has no Job", "job")
+	if job == nil {
 		return of, &InputError{field.ErrorList(p)}
 	}
 	if !c.Controller.Manages(job) {

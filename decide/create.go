@@ -91,7 +91,8 @@ func (c Creation) Pod() *corev1.Pod {
 	}
 	pod := b.pod.DeepCopy()
 	if c.Index == tracking.NoIndex {
-		if pod.GenerateName = b.job + "-"; len(apivalidation.NameIsDNSSubdomain(pod.GenerateName, true)) > 0 {
+		pod.GenerateName = b.job + "-"
+		if len(apivalidation.NameIsDNSSubdomain(pod.GenerateName, true)) > 0 {
 			pod.GenerateName = b.job
 		}
 		return pod

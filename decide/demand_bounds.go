@@ -82,7 +82,8 @@ func (s *supply) mostFollowing() int64 {
 		return max(0, s.parallelism-s.succeeded-s.active)
 	}
 	var most int64
-	switch u := s.unobservedEnd(); {
+	u := s.unobservedEnd()
+	switch {
 	case u != unobservedEnd{}:
 		most = min(s.parallelism-u.finished, s.remaining()) - u.failed - s.active - s.notReplaced()
 	case s.ignores:

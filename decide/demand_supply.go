@@ -95,7 +95,8 @@ func newSupply(job *batchv1.Job, byPod bool, pods []*corev1.Pod, k tracking.Keys
 
 func (s *supply) readSpec(spec *batchv1.JobSpec) {
 	s.parallelism, s.completions, s.maxFailed = numberOf(spec.Parallelism, 1), numberOf(spec.Completions, 1), unbounded
-	if s.workQueue = spec.Completions == nil && spec.Parallelism != nil; s.workQueue {
+	s.workQueue = spec.Completions == nil && spec.Parallelism != nil
+	if s.workQueue {
 		s.completions = unbounded
 	}
 	if s.PerIndex() {

@@ -64,7 +64,8 @@ func (s *state) wantActive() int32 {
 // controller picks indexes before it checks their delays.
 func (s *state) creations(most int, record backoff.Record) (create []Creation, wait time.Duration) {
 	if !s.spec.PerIndex() {
-		if wait = s.config.Backoff.Remaining(record.Failures, record.LastFailure, s.Now); wait > 0 {
+		wait = s.config.Backoff.Remaining(record.Failures, record.LastFailure, s.Now)
+		if wait > 0 {
 			return nil, max(wait, s.config.BatchPeriod)
 		}
 	}

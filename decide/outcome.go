@@ -89,7 +89,8 @@ func (s *state) afterTheEnd() Decision {
 func (s *state) counts() counts {
 	c := counts{s.census.Active, s.census.Ready, s.census.Terminating}
 	for _, pod := range s.InFlight.Pods {
-		switch r := s.census.Of(pod.UID); {
+		r := s.census.Of(pod.UID)
+		switch {
 		case r == nil && pod.Deleted:
 			c.Terminating++
 		case r == nil:

@@ -38,7 +38,8 @@ type change struct {
 
 // Replace replaces all pods.
 func (t *Pods) Replace(pods []*corev1.Pod) {
-	if t.list, t.changes = pods, nil; pods == nil {
+	t.list, t.changes = pods, nil
+	if pods == nil {
 		t.list = []*corev1.Pod{}
 	}
 }
@@ -124,7 +125,8 @@ func (t *Pods) read(in *Snapshot, c *config) (spec jobSpec, stored storedStatus,
 		return spec, stored, err
 	}
 	stored = t.readStatus(&in.Job.Status, &of)
-	if err = t.update(&stored, &of); err == nil {
+	err = t.update(&stored, &of)
+	if err == nil {
 		spec = readSpec(in.Job, t.census.SetClassifier(&of))
 	}
 	return spec, stored, err
@@ -245,7 +247,8 @@ func (k *indexTexts) known(text string, completions int32) *indexText {
 
 // parse returns the set of a text; nil if it is empty.
 func (k *indexTexts) parse(text string, completions int32) *indexText {
-	if k.read = k.known(text, completions); k.read == nil && text != "" {
+	k.read = k.known(text, completions)
+	if k.read == nil && text != "" {
 		set, damage := indexset.ParseDamaged(text, completions)
 		k.read = &indexText{text, completions, set, damage, nil}
 	}
@@ -272,7 +275,8 @@ func (t *Pods) overlap(completed, failed *indexText) bool {
 
 // write caches the set of a text that a decision asks to store.
 func (k *indexTexts) write(text string, completions int32, set indexset.Set) {
-	if k.written = k.known(text, completions); k.written == nil && text != "" {
+	k.written = k.known(text, completions)
+	if k.written == nil && text != "" {
 		k.written = &indexText{text, completions, set, nil, nil}
 	}
 }

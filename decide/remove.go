@@ -119,7 +119,8 @@ func (r *removal) removeMisplaced(completions int32) {
 		}
 		same := pods[:n]
 		pods = pods[n:]
-		switch index := same[0].Index; {
+		index := same[0].Index
+		switch {
 		case index == tracking.NoIndex:
 			r.take(same, CauseNoIndex)
 		case index >= completions:

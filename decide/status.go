@@ -55,7 +55,8 @@ func (s *state) putIndexes(out *batchv1.JobStatus) {
 	if old := s.stored.completed; old != nil && old.damage != nil || !results.Completed.Equal(old.indexes()) {
 		out.CompletedIndexes = results.Completed.String()
 	}
-	switch old := s.stored.failed; {
+	old := s.stored.failed
+	switch {
 	case !s.spec.PerIndex():
 		out.FailedIndexes = nil
 	case out.FailedIndexes == nil || old != nil && old.damage != nil || !results.Failed.Equal(old.indexes()):

@@ -17,7 +17,8 @@ func (t *Pods) again(in *Snapshot, c *config) (d Decision, ok bool, err error) {
 		!in.InFlight.isNone() || in.Now.IsZero() {
 		return d, false, nil
 	}
-	if err = t.update(&s.stored, s.spec.Classifier); err != nil || t.census != s.census ||
+	err = t.update(&s.stored, s.spec.Classifier)
+	if err != nil || t.census != s.census ||
 		t.census.Changes != s.changes {
 		return d, false, err
 	}

@@ -73,7 +73,8 @@ const restartingAll = "RestartingAllContainers"
 // containerStart finds a container that waits for another unusual reason, or because it could not be started.
 func containerStart(p *podFacts) (s sign) {
 	for _, c := range p.all {
-		switch w := c.State.Waiting; {
+		w := c.State.Waiting
+		switch {
 		case w == nil || slices.Contains(imageReasons, w.Reason) || slices.Contains(configReasons, w.Reason):
 		case notStarted(c.LastTerminationState.Terminated):
 			return sign{text: joined(": ", c.String(), w.Reason) + p.restarts(c), container: c.Name}

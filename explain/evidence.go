@@ -195,7 +195,8 @@ func newWorld(evidence []Evidence) (w world) {
 			w.addEvent(event)
 		}
 		for _, of := range given.Objects {
-			switch o := plain(of); {
+			o := plain(of)
+			switch {
 			case o == nil:
 			case o.text("kind") == "Event":
 				w.addEvent(eventOf(o))

@@ -368,7 +368,8 @@ func (f *facts) read() *reading {
 		r.symptoms = f.symptoms()
 	}
 	r.workload, r.says = f.workloadSays()
-	if r.refusedBy = f.refusal(change); r.refusedBy != nil {
+	r.refusedBy = f.refusal(change)
+	if r.refusedBy != nil {
 		at, missing := timeOf(r.refusedBy), len(f.decision.Create)
 		r.refusal = strings.TrimPrefix(oneLine(r.refusedBy.Message), "Error creating: ")
 		r.creation.Text = count(missing, "pod") + " cannot be created" +

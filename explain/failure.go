@@ -186,7 +186,8 @@ func (f *facts) culprit() (r *record) {
 	switch {
 	case reason == batchv1.JobReasonBackoffLimitExceeded:
 		counts = func(r *record) bool { return !r.Ignored() }
-		if r = f.restarted(); r == nil {
+		r = f.restarted()
+		if r == nil {
 			r = f.decisive(int(max(f.Failed, f.Job.Status.Failed)), int(f.Limit.PerJob)+1, counts)
 		}
 	case reason == batchv1.JobReasonMaxFailedIndexesExceeded && f.Job.Spec.MaxFailedIndexes != nil:
@@ -196,7 +197,8 @@ func (f *facts) culprit() (r *record) {
 	case strings.HasPrefix(reason, batchv1.JobReasonPodFailurePolicy):
 		own, deleted, _ := f.failures((*record).FailsJob)
 		for _, p := range either(len(own) > 0, own, deleted) {
-			if r = cmp.Or(r, p); strings.Contains(f.failureMessage(), " "+p.Pod.Namespace+"/"+p.Pod.Name+" ") {
+			r = cmp.Or(r, p)
+			if strings.Contains(f.failureMessage(), " "+p.Pod.Namespace+"/"+p.Pod.Name+" ") {
 				return p
 			}
 		}

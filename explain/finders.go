@@ -38,7 +38,8 @@ func backingOff(r *reading) found {
 		last := r.Predecessor(p.Index)
 		return last != nil && last.Pod == p.Pod && r.DelayOf(p.Index) == r.Wait
 	})
-	if c.how = "Read the events: " + describeJob; i < 0 || c.reason.Text == "" {
+	c.how = "Read the events: " + describeJob
+	if i < 0 || c.reason.Text == "" {
 		return c
 	}
 	last, fault := r.pods[i], r.faultOf(r.pods[i])

@@ -119,7 +119,8 @@ func cronJobSays(f *facts, of owner, failed bool) string {
 func (f *facts) ownersSay(failed bool) string {
 	var all []string
 	for _, o := range f.owners {
-		switch k := kindOf(o); {
+		k := kindOf(o)
+		switch {
 		case k.says != nil:
 			all = append(all, k.says(f, o, failed))
 		case failed && o.object.condition("Failed").text("status") == "True":

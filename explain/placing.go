@@ -298,7 +298,8 @@ func nodesBroken(p *podFacts) (s sign) {
 	}
 	found := false
 	for _, key := range slices.Sorted(maps.Keys(taints)) {
-		switch nodes := taints[key]; {
+		nodes := taints[key]
+		switch {
 		case slices.Contains(controlPlane, key) || key == corev1.TaintNodeUnschedulable:
 			continue
 		case !broken.MatchString(key):

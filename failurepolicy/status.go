@@ -52,7 +52,8 @@ func (r *StatusRequirement) matcher(path *field.Path) (Matcher, field.ErrorList)
 	patterns := make([]*regexp.Regexp, len(r.MessagePatterns))
 	for i, text := range r.MessagePatterns {
 		var err error
-		if patterns[i], err = regexp.Compile(text); err != nil {
+		patterns[i], err = regexp.Compile(text)
+		if err != nil {
 			errs = append(errs, field.Invalid(path.Child("messagePatterns").Index(i), text, err.Error()))
 		}
 	}

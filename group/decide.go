@@ -35,7 +35,8 @@ func Decide(policy *Policy, state State, failures []Failure, now time.Time) (Dec
 	d := &Decider{}
 	if len(failures) > 0 {
 		var err error
-		if d, err = NewDecider(policy); err != nil {
+		d, err = NewDecider(policy)
+		if err != nil {
 			return Decision{State: state, Rule: -1, Step: -1}, err
 		}
 	}

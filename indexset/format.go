@@ -16,7 +16,8 @@ func (s Set) String() string {
 		for i := n - 1; i >= 0; i-- {
 			at = putInterval(buffer[:at], rest[i])
 		}
-		if rest = rest[n:]; len(rest) == 0 {
+		rest = rest[n:]
+		if len(rest) == 0 {
 			end-- // no comma after the last interval
 		}
 		b.Write(buffer[at:end])

@@ -23,7 +23,8 @@ func (s *sync) decide() []*exchange {
 			s.Counted = memory.CountedBy(&s.view.Job.Status)
 		}
 	}
-	if s.behind = memory.Older(version, s.Known); !s.behind {
+	s.behind = memory.Older(version, s.Known)
+	if !s.behind {
 		s.Known = version
 	}
 	d, err := s.decideOn()
@@ -53,7 +54,8 @@ func (s *sync) decideOn() (decide.Decision, error) {
 // snapshot returns the snapshot to decide on, without the pods, which are in the tally.
 func (s *sync) snapshot() decide.Snapshot {
 	record := s.Backoff
-	if record.Job = s.Job; !s.Sure {
+	record.Job = s.Job
+	if !s.Sure {
 		record.Job = "" // it may lack failures
 	}
 	return decide.Snapshot{
@@ -120,7 +122,8 @@ func (s *sync) handleBeforeAdoption(batch []*exchange) step {
 	switch {
 	case err != nil:
 		s.fail(err)
-		if s.claims = memory.Without(s.claims, adopts); len(s.claims) == 0 {
+		s.claims = memory.Without(s.claims, adopts)
+		if len(s.claims) == 0 {
 			return over
 		}
 	case live.ResourceVersion != s.view.Job.ResourceVersion && s.view.StatusVersion == "":
@@ -162,7 +165,8 @@ func (s *sync) handleClaims(batch []*exchange) step {
 	claims, missed := s.claims, map[types.UID]bool{}
 	s.claims, s.adopted = nil, map[types.UID]string{}
 	for i, x := range batch {
-		switch pod := x.meta(); {
+		pod := x.meta()
+		switch {
 		case claims[i].Relation == tracking.Releasable && apierrors.IsInvalid(x.err):
 			continue // as in Kubernetes: the pod was released already, or another one has its name now
 		case x.effect() == missing:

@@ -74,7 +74,8 @@ func (x *exchange) effect() effect {
 		return unknown
 	}
 	const notFound, requestTimeout, serverErrors = 404, 408, 500
-	switch code := status.Status().Code; {
+	code := status.Status().Code
+	switch {
 	case code == notFound:
 		return missing
 	case code >= 400 && code < serverErrors && code != requestTimeout:
@@ -150,7 +151,8 @@ func (s *sync) lose(x *exchange) {
 
 // absorb remembers the write that an answer shows.
 func (s *sync) absorb(x *exchange) {
-	switch object, effect := x.meta(), x.effect(); {
+	object, effect := x.meta(), x.effect()
+	switch {
 	case s.Job == "" || effect == unknown: // orphans have no Job
 	case x.Verb == DeletePod && effect != refused:
 		s.Delete(x.UID, memory.Deleted{Version: x.seen, ForEnd: x.forEnd})

@@ -15,7 +15,8 @@ import (
 
 // begin chooses between the view and live reads. It decides at once if the view is usable.
 func (s *sync) begin() error {
-	switch job := s.view.Job; {
+	job := s.view.Job
+	switch {
 	case job != nil && s.view.JobsVersion != "" && s.view.version() == "" && s.options.Controller().Manages(job):
 		s.end(&decide.InputError{Fields: field.ErrorList{field.Required(field.NewPath("metadata", "resourceVersion"),
 			"the Machine waits until the cache shows the version of its last status write")}})
@@ -52,7 +53,8 @@ func (s *sync) handleJob(batch []*exchange) step {
 	case live == nil:
 		return s.gone()
 	}
-	switch seen := s.view.Job; {
+	seen := s.view.Job
+	switch {
 	case live.UID == s.Job && (seen == nil || seen.UID != live.UID):
 		return s.wait() // the cache still shows an earlier Job, or none yet
 	case seen == nil, seen.UID != live.UID:
@@ -72,7 +74,8 @@ func (s *sync) handleJob(batch []*exchange) step {
 
 // gone ends the sync: a live read has shown that the Job of the view is gone or, without one, the Job of the memory.
 func (s *sync) gone() step {
-	if s.Gone = s.Job; s.view.Job != nil {
+	s.Gone = s.Job
+	if s.view.Job != nil {
 		s.Gone = s.view.Job.UID
 	}
 	return s.leave()

@@ -162,7 +162,8 @@ func (m *Machine) Next() (requests []Request) {
 	for _, x := range s.batch {
 		requests = append(requests, x.Request)
 	}
-	if s.ready = false; len(requests) == 0 {
+	s.ready = false
+	if len(requests) == 0 {
 		m.sync = nil
 	}
 	return requests

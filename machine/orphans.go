@@ -96,7 +96,8 @@ func freeing(options decide.Option, owner *metav1.OwnerReference, pod *corev1.Po
 func (s *sync) askOwner() []*exchange { return readOf(s.owner.Name, s.owner.UID) }
 
 func (s *sync) handleOwner(batch []*exchange) step {
-	switch job, err := batch[0].job(); {
+	job, err := batch[0].job()
+	switch {
 	case err != nil:
 		return s.end(err)
 	case job != nil && job.UID == s.owner.UID:

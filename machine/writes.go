@@ -227,7 +227,8 @@ func (s *sync) handleStrips(batch []*exchange) step {
 
 // askSettle stores the status that counts the pods whose finalizers were removed.
 func (s *sync) askSettle() []*exchange {
-	if s.writes.settled = s.result.Decision.Settle(s.writes.removed...); s.writes.settled.Status != nil {
+	s.writes.settled = s.result.Decision.Settle(s.writes.removed...)
+	if s.writes.settled.Status != nil {
 		return s.patchStatus(s.writes.settled.Status)
 	}
 	return nil

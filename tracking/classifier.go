@@ -112,7 +112,8 @@ func ClassifierOf(job *batchv1.Job, k Keys, o Options) (c Classifier, err error)
 	if jobstatus.IsIndexed(spec) && (spec.Completions != nil || spec.Parallelism == nil) {
 		c.Indexed, c.Completions = true, *cmp.Or(spec.Completions, &one)
 	}
-	if c.selector, err = compileSelector(spec.Selector, label{c.keys().ControllerUID, string(job.UID)}); err != nil {
+	c.selector, err = compileSelector(spec.Selector, label{c.keys().ControllerUID, string(job.UID)})
+	if err != nil {
 		c.job = identity{} // no pod is known to belong to the Job
 	}
 	return c, err

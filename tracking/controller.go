@@ -52,7 +52,8 @@ func (c Controller) Frees(pod *corev1.Pod, owner *batchv1.Job) bool {
 	if !c.Keys.HasFinalizer(pod) {
 		return false
 	}
-	switch ref := metav1.GetControllerOfNoCopy(pod); {
+	ref := metav1.GetControllerOfNoCopy(pod)
+	switch {
 	case ref == nil:
 		return true
 	case !c.Owns(ref):

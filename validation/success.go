@@ -47,7 +47,8 @@ func successRule(completions *int32, rule *batchv1.SuccessPolicyRule, path *fiel
 		}
 		if completions != nil {
 			var err error
-			if listed, err = countIndexes(*rule.SucceededIndexes, *completions); err != nil {
+			listed, err = countIndexes(*rule.SucceededIndexes, *completions)
+			if err != nil {
 				errs = append(errs, field.Invalid(path, *rule.SucceededIndexes,
 					"error parsing succeededIndexes: "+err.Error()))
 			}

@@ -116,7 +116,8 @@ func (c *Census) Add(pod *corev1.Pod, adopted bool) {
 
 // swap replaces a record with that of a pod of the same UID. before is nil for a new pod.
 func (c *Census) swap(before *Record, pod *corev1.Pod, relation tracking.Relation) {
-	switch r := c.classified(pod, relation); {
+	r := c.classified(pod, relation)
+	switch {
 	case before == nil:
 		c.put(&r)
 	case c.isSame(before, &r):
@@ -199,7 +200,8 @@ func (c *Census) SetClassifier(next *tracking.Classifier) *tracking.Classifier {
 	before := c.classifier.Uncounted.Listed
 	c.classifier = *next
 	c.reread(before, next.Uncounted.Listed)
-	if c.UntilLost = 0; next.LosesPods() {
+	c.UntilLost = 0
+	if next.LosesPods() {
 		for _, r := range slices.Collect(c.list(deleted).all()) {
 			wait := next.UntilLost(r.Pod)
 			if wait > 0 && wait < tracking.Never {

@@ -65,7 +65,8 @@ func (c *Census) countFinish(r *Record, by int32) {
 	if r.group() == nothing {
 		return
 	}
-	if c.finished += by; c.finishes == nil && !c.classifier.PerIndex() {
+	c.finished += by
+	if c.finishes == nil && !c.classifier.PerIndex() {
 		c.finishes = newOrdered(finish.compare, nil)
 	}
 	if c.finishes != nil {
@@ -89,7 +90,8 @@ func (c *Census) finishTimes() *ordered[finish] {
 
 func (c *Census) putFinish(r *Record, by int32) {
 	f := finish{group: r.group(), at: r.Finish()}
-	switch known := c.finishes.get(f); {
+	known := c.finishes.get(f)
+	switch {
 	case known == nil:
 		f.number = by
 		c.finishes.insert(f)

@@ -36,7 +36,8 @@ type joined struct {
 
 // count adds to the number of pods of an index.
 func (j *joined) count(index, by int32) {
-	switch changed := j.pods.add(index, by); {
+	changed := j.pods.add(index, by)
+	switch {
 	case !changed || !j.valid:
 	case by == 1:
 		j.added = append(j.added, index)

@@ -67,7 +67,8 @@ func (c *Census) register(r *Record, by int32) {
 // update adds a record to a list or removes it. If it is no longer present in the census, it
 // belongs to no list.
 func (c *Census) update(l list, r *Record, present bool) {
-	switch list := c.lists[l]; {
+	list := c.lists[l]
+	switch {
 	case list == nil:
 	case present && c.listed(l, r):
 		list.insert(r)

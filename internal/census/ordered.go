@@ -96,7 +96,8 @@ func (o *ordered[T]) remove(x T) {
 		return
 	}
 	o.n--
-	if o.chunks[chunk] = slices.Delete(o.chunks[chunk], at, at+1); len(o.chunks[chunk]) == 0 {
+	o.chunks[chunk] = slices.Delete(o.chunks[chunk], at, at+1)
+	if len(o.chunks[chunk]) == 0 {
 		o.chunks = slices.Delete(o.chunks, chunk, chunk+1)
 	}
 }

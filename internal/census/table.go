@@ -103,7 +103,8 @@ func (p *pages[T]) set(index int32, value T) {
 		p.put(index>>4, at)
 	}
 	var zero T
-	if at[index&15] = value; value == zero && *at == (page[T]{}) {
+	at[index&15] = value
+	if value == zero && *at == (page[T]{}) {
 		p.remove(index >> 4)
 	}
 }

@@ -262,7 +262,8 @@ func (m *Memory) Observe(shown func(types.UID) *corev1.Pod, version string) (p P
 	m.stop(shown)
 	p.Created = Without(m.Created, func(c Created) bool { return shown(c.UID) != nil })
 	for uid, d := range m.Deleted {
-		switch pod := shown(uid); {
+		pod := shown(uid)
+		switch {
 		case pod == nil && !Older(version, d.Version),
 			pod != nil && pod.DeletionTimestamp != nil && !Older(version, pod.ResourceVersion):
 			delete(m.Deleted, uid)
@@ -274,7 +275,8 @@ func (m *Memory) Observe(shown func(types.UID) *corev1.Pod, version string) (p P
 		}
 	}
 	for uid, s := range m.Stripped {
-		switch pod := shown(uid); {
+		pod := shown(uid)
+		switch {
 		case s.Without == "" && pod == nil && !Older(version, s.Version), s.Without != "" && !Older(version, s.Without):
 			delete(m.Stripped, uid)
 		// Others may have put the finalizer back.

@@ -11,7 +11,7 @@ import (
 
 // TestAnalyzers runs each analyzer on the packages of testdata, which say what it finds.
 func TestAnalyzers(t *testing.T) {
-	for i, name := range []string{"depguard", "forbidigo", "pure", "inputs"} {
+	for i, name := range []string{"depguard", "forbidigo", "pure", "inputs", "conditions"} {
 		t.Run(name, func(t *testing.T) {
 			packages := must(txtar.FS(must(txtar.ParseFile("testdata/" + name + ".txtar"))))
 			dir := t.TempDir()

@@ -85,7 +85,7 @@ func must[T any](v T, err error) T {
 
 // own returns the analyzers besides those of staticcheck, for the files in a folder.
 func own(root string) []*analysis.Analyzer {
-	return []*analysis.Analyzer{imports(root), names(), pure, inputs}
+	return []*analysis.Analyzer{imports(root), names(), pure, inputs, conditions}
 }
 
 // style runs revive on the files of all modules below the working folder.
