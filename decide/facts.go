@@ -98,7 +98,7 @@ func (d Decision) Facts() *Facts {
 		Completed: s.census.Results.Completed, FailedIndexes: s.census.Results.Failed,
 		Record: plan.record, StatusRepairs: s.stored.repairs, RecordDropped: s.recordDropped(),
 		Planned: o.planned(), Want: plan.work.want, Wait: plan.work.wait, Timed: plan.timer() > 0,
-		Status: &s.Job.Status, PutOff: o.putOff, EndSettled: o.end.Ended(),
+		Status: &s.Job.Status, PutOff: o.wait > 0, EndSettled: o.end.Ended(),
 		ActiveAfter: o.after.Active, TerminatingAfter: o.after.Terminating,
 		state: s,
 	}

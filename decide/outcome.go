@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/internal/census"
 	"github.com/jobfate/jobfate/internal/lifecycle"
 	"github.com/jobfate/jobfate/jobstatus"
@@ -22,23 +23,27 @@ type Undone struct {
 	Deletions []types.UID
 }
 
-// outcome records how a decision was made, given which creations and deletions of its plan are carried out.
+// outcome is what a plan leads to, given which of its creations and deletions are carried out. A Decision is a view of
+// it. Like a plan, it is complete when it is made.
 type outcome struct {
 	state *state
 	// plan is zero for a Job that has ended, and while the last status write is not
 	// observed.
-	plan plan
+	plan   plan
+	undone Undone
+	// after counts the pods once the plan is carried out.
+	after counts
 	// end is how the Job ends once the plan is carried out. It is zero while pods may
 	// exist that are not counted.
 	end     lifecycle.End
 	account tracking.Account
-	// status is the status to store before any finalizer is removed.
-	status batchv1.JobStatus
-	// after counts the pods once the plan is carried out.
-	after counts
-	// changed says that status differs from the status of the Job. putOff says that the
-	// throttle delays the status write. announces says that the decision only stores the interim condition.
-	changed, putOff, announces bool
+	// status is the status to store before any finalizer is removed. changed says that it differs from that of the
+	// Job, suspension that it suspends or resumes the Job, keepsVerdict that pods keep their finalizer until the
+	// verdict that they show is stored. announces says that it is stored only for the interim condition.
+	status                                       batchv1.JobStatus
+	changed, suspension, keepsVerdict, announces bool
+	// wait is how long the throttle delays the status write.
+	wait time.Duration
 }
 
 // counts are numbers of pods.
@@ -64,14 +69,13 @@ func (d Decision) Revise(undone Undone) Decision {
 	if d.made.final() {
 		return d.Clone()
 	}
-	return d.made.state.close(&outcome{}, d.made.plan, undone).detached()
+	return d.made.state.close(d.made.plan, undone).decision().detached()
 }
 
 // afterTheEnd returns the decision for a Job that has ended: its status is never written
 // again, and the remaining finalizers are removed.
 func (s *state) afterTheEnd() Decision {
-	s.outcome = outcome{state: s, after: s.counts()}
-	d := Decision{Backoff: s.known, Claim: s.claims(), made: &s.outcome}
+	d := Decision{Backoff: s.known, Claim: s.claims(), made: &outcome{state: s, after: s.counts()}}
 	var strip []*corev1.Pod
 	for _, r := range s.census.TrackedInOrder() {
 		strip = append(strip, r.Pod)
@@ -111,59 +115,72 @@ func (c *counts) delete(r *census.Record) {
 	}
 }
 
-// close returns the decision of a plan, given the creations and deletions that are not carried out,
-// and fills in the outcome.
-func (s *state) close(o *outcome, p plan, undone Undone) Decision {
+// close returns what a plan leads to, given the creations and deletions that are not carried out.
+func (s *state) close(p plan, undone Undone) *outcome {
 	after := s.after(&p, undone)
 	end := s.endAfter(&p, after, len(undone.Deletions) > 0)
 	inputs := s.accountInputs(&p, end)
 	account := s.census.Account(inputs)
 	status, suspension := s.statusAfter(&p, after, end, &account)
-	o.state, o.plan, o.after, o.end, o.account, o.status = s, p, after, end, account, status
-	o.changed = !jobstatus.Equal(&status, &s.Job.Status)
-	wait := o.delay(suspension)
-	o.putOff = wait > 0
-	d := Decision{
-		Claim: s.claims(), Delete: p.work.delete, Create: p.work.create, Deferred: p.work.deferred,
-		Backoff: s.known, Action: p.work.action, made: o,
+	changed, wait := !jobstatus.Equal(&status, &s.Job.Status), time.Duration(0)
+	// The throttle never delays the writes that users wait for: suspending, resuming, the end and the first status.
+	if (changed || len(account.Strip) > 0) && !suspension && !end.Ended() && s.Job.Status.StartTime != nil {
+		wait = throttled(s.config.Throttle, s.LastStatus, s.Now, account.Recorded, s.spec.Parallelism)
 	}
-	d.Deferred.Strip = account.Deferred
-	d.Requeue = soonest(p.work.wait, p.timer(), wait, o.untilRest(d.Deferred, undone), s.census.UntilLost)
+	return &outcome{state: s, plan: p, undone: undone, after: after, end: end, account: account, status: status,
+		changed: changed, suspension: suspension, keepsVerdict: inputs.KeepFailsJob, wait: wait}
+}
+
+// decision returns the decision that an outcome stands for.
+func (o *outcome) decision() Decision {
+	s, p, left := o.state, &o.plan, o.plan.work.deferred
+	left.Strip = o.account.Deferred
+	d := Decision{
+		Claim: s.claims(), Delete: p.work.delete, Create: p.work.create, Deferred: left,
+		Backoff: s.known, Action: p.work.action, made: o,
+		Requeue: soonest(p.work.wait, p.timer(), o.wait, o.untilRest(left), s.census.UntilLost),
+	}
 	var m metrics
 	if len(p.work.create) > 0 {
-		m.created(s, int(after.Active-s.census.Active), max(0, undone.Creations-max(undone.Untried, 0)))
+		failed := max(0, o.undone.Creations-max(o.undone.Untried, 0))
+		m.created(s, int(o.after.Active-s.census.Active), failed)
 	}
-	if !o.putOff {
+	if o.wait == 0 {
 		if o.changed {
-			d.Status = status.DeepCopy()
+			d.Status = o.status.DeepCopy()
 			m.indexesFinished(s)
-			m.podsFinished(s, &s.Job.Status, &status)
+			m.podsFinished(s, &s.Job.Status, &o.status)
 		}
-		m.handled(account.Handled)
-		d.Strip, d.Backoff, d.Events = account.Strip, p.record, s.suspensionEvents(suspension)
-		switch {
-		case s.config.RemovalsCap > 0 && account.Deferred > 0:
-			d.Backoff = s.recorded(account.Strip)
-		case inputs.KeepFailsJob:
-			d.Backoff = s.record(true)
-		}
+		m.handled(o.account.Handled)
+		d.Strip, d.Backoff, d.Events = o.account.Strip, o.record(), s.suspensionEvents(o.suspension)
 	}
 	d.Metrics = m
 	return d
+}
+
+// record returns the backoff record that holds once the status is stored.
+func (o *outcome) record() backoff.Record {
+	switch {
+	case o.state.config.RemovalsCap > 0 && o.account.Deferred > 0:
+		return o.state.recorded(o.account.Strip)
+	case o.keepsVerdict:
+		return o.state.record(true)
+	}
+	return o.plan.record
 }
 
 // untilRest returns the time until the next sync when the caps have left work: pods, or only the
 // end of a Job whose last pods this sync counts. Observing this sync's writes starts a sync too,
 // but the remaining work must not depend on that. If creations or deletions have failed, the rest of
 // them waits for the retries, whose delays grow: a quota may refuse them for hours.
-func (o *outcome) untilRest(left Deferred, undone Undone) time.Duration {
-	if undone.Creations > 0 {
+func (o *outcome) untilRest(left Deferred) time.Duration {
+	if o.undone.Creations > 0 {
 		left.Create = 0
 	}
-	if len(undone.Deletions) > 0 {
+	if len(o.undone.Deletions) > 0 {
 		left.Delete = 0
 	}
-	if o.putOff && o.state.config.RemovalsCap > 0 { // the throttle says when the rest is recorded
+	if o.wait > 0 && o.state.config.RemovalsCap > 0 { // the throttle says when the rest is recorded
 		left.Strip = 0
 	}
 	ends := o.end.Ended() && o.account.Full && o.after.Active == 0 && o.after.Terminating == 0
@@ -215,17 +232,6 @@ func (s *state) accountInputs(p *plan, end lifecycle.End) tracking.AccountInputs
 	// stay until the verdict is stored.
 	in.KeepFailsJob = !in.Deleting && p.end.Ended() && !p.end.Decided && !end.Ended()
 	return in
-}
-
-// delay returns how long the throttle delays the status write; 0 if it does not. It never delays
-// the writes that users wait for: suspending, resuming, the end and the first status.
-func (o *outcome) delay(suspension bool) time.Duration {
-	s := o.state
-	nothing := !o.changed && len(o.account.Strip) == 0
-	if nothing || suspension || o.end.Ended() || s.Job.Status.StartTime == nil {
-		return 0
-	}
-	return throttled(s.config.Throttle, s.LastStatus, s.Now, o.account.Recorded, s.spec.Parallelism)
 }
 
 // throttled returns how long to delay a status write that records the given number of

@@ -27,7 +27,8 @@ type Pods struct {
 	census            *census.Census // nil at first
 	completed, failed indexTexts
 
-	atRest *state // of the last decision; nil if the Job is not at rest
+	atRest        *outcome // of the last decision; nil if the Job is not at rest
+	changesAtRest uint32   // of the census until then
 }
 
 // change is the pod that was fed under a name; nil means that it is gone.
@@ -198,17 +199,17 @@ func (t *Pods) decide(in Snapshot, c *config) (Decision, error) {
 		return s.afterTheEnd(), nil
 	case s.InFlight.Status:
 		// wait to observe the status
-		s.outcome = outcome{state: s, after: s.counts()}
-		return Decision{Backoff: s.known, Requeue: c.BatchPeriod, made: &s.outcome}, nil
+		made := &outcome{state: s, after: s.counts()}
+		return Decision{Backoff: s.known, Requeue: c.BatchPeriod, made: made}, nil
 	}
-	d := s.close(&s.outcome, s.plan(), Undone{})
+	d := s.close(s.plan(), Undone{}).decision()
 	if s.spec.Indexed { // otherwise the texts of the status stay as they are
 		results, status, completions := &s.census.Results, &d.made.status, s.spec.Classifier.Completions
 		t.completed.write(status.CompletedIndexes, completions, results.Completed)
 		t.failed.write(valueOf(status.FailedIndexes, ""), completions, results.Failed)
 	}
-	if s.isAtRest(&d) {
-		s.changes, t.atRest = t.census.Changes, s
+	if d.isAtRest() {
+		t.atRest, t.changesAtRest = d.made, t.census.Changes
 	}
 	return d, nil
 }

@@ -23,8 +23,6 @@ type state struct {
 	// succeeded and failed are the counters of the status plus the pods that are not recorded yet.
 	// succeeded is the number of completed indexes in an Indexed Job.
 	succeeded, failed int32
-	outcome           outcome // of the decision, before any revision
-	changes           uint32  // of the census until this decision, for a Job at rest
 }
 
 // storedStatus is what the status of a Job says, read as far as possible.

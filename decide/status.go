@@ -81,7 +81,7 @@ type Settled struct {
 // Machine does this itself.
 func (d Decision) Settle(gone ...types.UID) (out Settled) {
 	o := d.made
-	if o.final() || o.putOff && d.Status == nil {
+	if o.final() || o.wait > 0 && d.Status == nil {
 		return out
 	}
 	s, before := o.state, o.status

@@ -22,7 +22,7 @@ func (d Decision) VerdictFirst() (first Decision, again bool) {
 	s, p := d.made.state, d.made.plan
 	p.work.delete = nil
 	if !p.settled {
-		return s.close(&outcome{}, p, Undone{}).detached(), false
+		return s.close(p, Undone{}).decision().detached(), false
 	}
 	return s.announcement(p), true
 }
