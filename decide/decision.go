@@ -57,7 +57,7 @@ type Decision struct {
 // Deferred is the work that MaxChanges, MaxUncounted and MaxRemovals leave for the next
 // sync. It counts the pods to create, the surplus pods to delete, and the pods to count
 // or to free of their finalizer.
-type Deferred struct{ Create, Delete, Strip int }
+type Deferred struct{ Create, Delete, Strip int32 }
 
 // detached returns the decision with copies of the lists that it shares with its plan.
 func (d Decision) detached() Decision {

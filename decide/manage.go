@@ -20,7 +20,7 @@ func (s *state) manage(record backoff.Record) work {
 	most := cmp.Or(s.config.ChangesCap, defaultChanges)
 	surplus := s.deletions(int(max(0, active-w.want)), CauseTooMany)
 	w.delete = surplus[:min(most, len(surplus))]
-	w.deferred.Delete = len(surplus) - len(w.delete)
+	w.deferred.Delete = int32(len(surplus) - len(w.delete))
 	if len(w.delete) > 0 {
 		w.action = actionDeleted
 		return w
@@ -37,7 +37,7 @@ func (s *state) manage(record backoff.Record) work {
 			if s.spec.Indexed {
 				possible = min(possible, s.census.Vacancies())
 			}
-			w.deferred.Create = max(0, possible-most)
+			w.deferred.Create = int32(max(0, possible-most))
 		}
 	}
 	return w

@@ -1,7 +1,6 @@
 package decide
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -15,10 +14,15 @@ import (
 
 // Option changes decisions. Without options they are those of the Kubernetes Job controller with its default
 // settings. An invalid value of an option is an [InputError] of the decision. The zero Option changes nothing.
-type Option struct {
-	set func(*config)
-	all *config // of Options
+type Option struct{ *setting }
+
+// setting is what an option sets: all, or what a function changes.
+type setting struct {
+	all    *config
+	change func(*config)
 }
+
+func option(change func(*config)) Option { return Option{&setting{change: change}} }
 
 // config holds the options of the caller.
 type config struct {
@@ -53,25 +57,26 @@ var defaults = &config{
 // as they are.
 func configure(opts []Option) *config {
 	switch {
-	case len(opts) == 0:
+	case len(opts) == 0, len(opts) == 1 && opts[0].setting == nil:
 		return defaults
-	case len(opts) == 1 && opts[0].set == nil:
-		return cmp.Or(opts[0].all, defaults)
+	case len(opts) == 1 && opts[0].all != nil:
+		return opts[0].all
 	}
 	c := *defaults
 	for _, o := range opts {
-		if o.all != nil {
+		switch {
+		case o.setting == nil:
+		case o.all != nil:
 			c = *o.all
-		}
-		if o.set != nil {
-			o.set(&c)
+		default:
+			o.change(&c)
 		}
 	}
 	return &c
 }
 
 // Options returns several options as one, which is cheaper to use again. It replaces the options before it.
-func Options(opts ...Option) Option { return Option{all: configure(opts)} }
+func Options(opts ...Option) Option { return Option{&setting{all: configure(opts)}} }
 
 // Controller returns the controller that acts with these options.
 func (o Option) Controller() tracking.Controller { return configure([]Option{o}).Controller }
@@ -82,7 +87,7 @@ func (o Option) BatchPeriod() time.Duration { return configure([]Option{o}).Batc
 // ManagedBy sets the name by which spec.managedBy refers to the caller. Without this option, or
 // with an empty name, the caller acts as the built-in controller.
 func ManagedBy(name string) Option {
-	return Option{set: func(c *config) { c.Controller.Name = name }}
+	return option(func(c *config) { c.Controller.Name = name })
 }
 
 // OwnerKind sets the kind of the objects that own the pods, for a caller that runs
@@ -90,7 +95,7 @@ func ManagedBy(name string) Option {
 // because objects from typed clients and caches have an empty TypeMeta. An empty kind is
 // an error.
 func OwnerKind(kind schema.GroupVersionKind) Option {
-	return Option{set: func(c *config) { c.Controller.Kind = kind }}
+	return option(func(c *config) { c.Controller.Kind = kind })
 }
 
 // Keys sets the names of the finalizer, labels, annotations and the index variable that
@@ -100,27 +105,27 @@ func OwnerKind(kind schema.GroupVersionKind) Option {
 // the same name. Do not change the keys while pods exist: pods with other keys are not
 // counted.
 func Keys(k tracking.Keys) Option {
-	return Option{set: func(c *config) { c.Controller.Keys = k }}
+	return option(func(c *config) { c.Controller.Keys = k })
 }
 
 // Backoff sets the base, cap and factor of the delay before a failed pod is
 // replaced. The default is 10 s, 10 min and 2.
 func Backoff(p backoff.Policy) Option {
-	return Option{set: func(c *config) { c.Backoff = p }}
+	return option(func(c *config) { c.Backoff = p })
 }
 
 // MaxUncounted sets how many UIDs the uncounted lists may hold. The default, also with 0, is
 // 500. Failed pods that do not fit are added to the backoff again in each sync, as in the Job controller, so a low
 // number makes delays longer. [MaxRemovals] does not.
 func MaxUncounted(n int) Option {
-	return Option{set: func(c *config) { c.UncountedCap = n }}
+	return option(func(c *config) { c.UncountedCap = n })
 }
 
 // MaxChanges sets how many pods one decision may create, and how many surplus pods it may
 // delete. The default, also with 0, is 500. Only that many of the lowest indexes without a pod are checked, so with a
 // low number an index that backs off blocks later ones, unless [FillFreeSlots] is set.
 func MaxChanges(n int) Option {
-	return Option{set: func(c *config) { c.ChangesCap = n }}
+	return option(func(c *config) { c.ChangesCap = n })
 }
 
 // MaxRemovals sets how many finalizers one decision removes in Strip, so that a sync
@@ -128,14 +133,14 @@ func MaxChanges(n int) Option {
 // does not bound pods that are not recorded: pods of a Job that has ended or is being deleted, and
 // pods that a rule ignores.
 func MaxRemovals(n int) Option {
-	return Option{set: func(c *config) { c.RemovalsCap = n }}
+	return option(func(c *config) { c.RemovalsCap = n })
 }
 
 // BatchPeriod sets the time until the next sync while the last status write is not observed or a
 // cap has left work, and the least such time for a Job that backs off. The default is 1 s. It does not
 // delay the events of pods: that is for the caller's queue.
 func BatchPeriod(d time.Duration) Option {
-	return Option{set: func(c *config) { c.BatchPeriod = d }}
+	return option(func(c *config) { c.BatchPeriod = d })
 }
 
 // Throttle delays a status write that comes before the given time since Snapshot.LastStatus and records few pods: at
@@ -143,7 +148,7 @@ func BatchPeriod(d time.Duration) Option {
 // update happened too recently and the number of uncounted Pods is a small percentage of parallelism". By default, and
 // with 0, no write is delayed.
 func Throttle(every time.Duration, share float64) Option {
-	return Option{set: func(c *config) { c.Throttle = throttle{every, share} }}
+	return option(func(c *config) { c.Throttle = throttle{every, share} })
 }
 
 // FailurePolicy replaces the pod failure policy of the Job's spec. Use it for rules that the API
@@ -153,7 +158,7 @@ func Throttle(every time.Duration, share float64) Option {
 // policy must not change while a Machine has it: pass another one to Begin. If both this and
 // [WithoutFailurePolicy] are given, the last one applies.
 func FailurePolicy(s *failurepolicy.Spec) Option {
-	return Option{set: func(c *config) { c.FailurePolicy, c.WithoutPolicy = s, false }}
+	return option(func(c *config) { c.FailurePolicy, c.WithoutPolicy = s, false })
 }
 
 // RuleNames names the rules of the Job's own pod failure policy, in their order. An empty name leaves a rule without a
@@ -162,7 +167,7 @@ func FailurePolicy(s *failurepolicy.Spec) Option {
 // the Job has no policy, the names have no effect. [GranularReasons] says which frameworks cannot handle such reasons.
 func RuleNames(names ...string) Option {
 	names = slices.Clone(names)
-	return Option{set: func(c *config) { c.RuleNames, c.Granular = names, true }}
+	return option(func(c *config) { c.RuleNames, c.Granular = names, true })
 }
 
 // GranularReasons puts the rule that failed a Job into the reason of its conditions:
@@ -174,7 +179,7 @@ func RuleNames(names ...string) Option {
 // webhook rejects a rule on another reason. In JobSet, a rule on the message tells the rules apart
 // without this option. docs/divergences.md lists frameworks.
 func GranularReasons() Option {
-	return Option{set: func(c *config) { c.Granular = true }}
+	return option(func(c *config) { c.Granular = true })
 }
 
 // WithoutPerIndexBackoff decides as if spec.backoffLimitPerIndex were not set and no rule said
@@ -185,7 +190,7 @@ func GranularReasons() Option {
 // Servers up to 1.32 can switch the gate JobBackoffLimitPerIndex off; 1.33 locks it and 1.37 has
 // removed it.
 func WithoutPerIndexBackoff() Option {
-	return Option{set: func(c *config) { c.WithoutPerIndex = true }}
+	return option(func(c *config) { c.WithoutPerIndex = true })
 }
 
 // WithoutFailurePolicy decides as if spec.podFailurePolicy were not set: every failure counts, and
@@ -195,7 +200,7 @@ func WithoutPerIndexBackoff() Option {
 //
 // No supported server can switch the gate JobPodFailurePolicy off: 1.31 locks it.
 func WithoutFailurePolicy() Option {
-	return Option{set: func(c *config) { c.FailurePolicy, c.WithoutPolicy = nil, true }}
+	return option(func(c *config) { c.FailurePolicy, c.WithoutPolicy = nil, true })
 }
 
 // WithoutReplacementPolicy decides as if spec.podReplacementPolicy were not
@@ -205,14 +210,14 @@ func WithoutFailurePolicy() Option {
 // Servers up to 1.33 can switch the gate JobPodReplacementPolicy off; 1.34 locks it and 1.37 has
 // removed it.
 func WithoutReplacementPolicy() Option {
-	return Option{set: func(c *config) { c.WithoutReplacement = true }}
+	return option(func(c *config) { c.WithoutReplacement = true })
 }
 
 // FillFreeSlots creates pods for indexes that are ready while lower indexes are backing
 // off. The Job controller picks the lowest pending indexes before it checks their delays,
 // so indexes in backoff block others.
 func FillFreeSlots() Option {
-	return Option{set: func(c *config) { c.FillFreeSlots = true }}
+	return option(func(c *config) { c.FillFreeSlots = true })
 }
 
 // FailLostPods counts a pod on a lost node as failed once it has been terminating for the given
@@ -226,7 +231,7 @@ func FillFreeSlots() Option {
 // do. Use the option only for Jobs that tolerate that. When the pod ends after all, it is not
 // counted again.
 func FailLostPods(after time.Duration) Option {
-	return Option{set: func(c *config) { c.LostAfter = after }}
+	return option(func(c *config) { c.LostAfter = after })
 }
 
 // SucceedOnExitZero counts a failed pod as succeeded if all its containers have exited with 0. The
@@ -238,5 +243,5 @@ func FailLostPods(after time.Duration) Option {
 // Do not switch the option off, or go back to the built-in controller, while such a pod has the
 // finalizer: it would count as failed too, and the API server would refuse the status.
 func SucceedOnExitZero() Option {
-	return Option{set: func(c *config) { c.ExitZero = true }}
+	return option(func(c *config) { c.ExitZero = true })
 }

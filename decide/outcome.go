@@ -42,6 +42,7 @@ type outcome struct {
 	// verdict that they show is stored. announces says that it is stored only for the interim condition.
 	status                                       batchv1.JobStatus
 	changed, suspension, keepsVerdict, announces bool
+	changes                                      uint32 // of the census until now
 	// wait is how long the throttle delays the status write.
 	wait time.Duration
 }
@@ -81,7 +82,7 @@ func (s *state) afterTheEnd() Decision {
 		strip = append(strip, r.Pod)
 	}
 	if n := s.config.RemovalsCap; n > 0 && len(strip) > n {
-		d.Deferred.Strip, d.Requeue = len(strip)-n, s.config.BatchPeriod
+		d.Deferred.Strip, d.Requeue = int32(len(strip)-n), s.config.BatchPeriod
 		strip = strip[:n]
 	}
 	d.Strip = strip
@@ -128,13 +129,13 @@ func (s *state) close(p plan, undone Undone) *outcome {
 		wait = throttled(s.config.Throttle, s.LastStatus, s.Now, account.Recorded, s.spec.Parallelism)
 	}
 	return &outcome{state: s, plan: p, undone: undone, after: after, end: end, account: account, status: status,
-		changed: changed, suspension: suspension, keepsVerdict: inputs.KeepFailsJob, wait: wait}
+		changed: changed, suspension: suspension, keepsVerdict: inputs.KeepFailsJob, changes: s.census.Changes, wait: wait}
 }
 
 // decision returns the decision that an outcome stands for.
 func (o *outcome) decision() Decision {
 	s, p, left := o.state, &o.plan, o.plan.work.deferred
-	left.Strip = o.account.Deferred
+	left.Strip = int32(o.account.Deferred)
 	d := Decision{
 		Claim: s.claims(), Delete: p.work.delete, Create: p.work.create, Deferred: left,
 		Backoff: s.known, Action: p.work.action, made: o,

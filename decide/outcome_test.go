@@ -168,7 +168,7 @@ func TestClose_capWithALimitPerIndex(t *testing.T) {
 	s.pod("a", 1, corev1.PodFailed, 0)
 	s.pod("b", 2, corev1.PodFailed, 0)
 	d := s.outcome(t)
-	Same(t, "pods that are left, and failures in the record", []int32{int32(d.Deferred.Strip), d.Backoff.Failures}, []int32{1, 0})
+	Same(t, "pods that are left, and failures in the record", []int32{d.Deferred.Strip, d.Backoff.Failures}, []int32{1, 0})
 }
 
 // MaxRemovals asks for no sync while the throttle delays the status write.

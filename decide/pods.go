@@ -27,8 +27,7 @@ type Pods struct {
 	census            *census.Census // nil at first
 	completed, failed indexTexts
 
-	atRest        *outcome // of the last decision; nil if the Job is not at rest
-	changesAtRest uint32   // of the census until then
+	atRest *outcome // of the last decision; nil if the Job is not at rest
 }
 
 // change is the pod that was fed under a name; nil means that it is gone.
@@ -209,7 +208,7 @@ func (t *Pods) decide(in Snapshot, c *config) (Decision, error) {
 		t.failed.write(valueOf(status.FailedIndexes, ""), completions, results.Failed)
 	}
 	if d.isAtRest() {
-		t.atRest, t.changesAtRest = d.made, t.census.Changes
+		t.atRest = d.made
 	}
 	return d, nil
 }

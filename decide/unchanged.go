@@ -18,7 +18,7 @@ func (t *Pods) again(in *Snapshot, c *config) (d Decision, ok bool, err error) {
 		return d, false, nil
 	}
 	err = t.update(&o.state.stored, o.state.spec.Classifier)
-	if err != nil || t.census != o.state.census || t.census.Changes != t.changesAtRest {
+	if err != nil || t.census != o.state.census || t.census.Changes != o.changes {
 		return d, false, err
 	}
 	o.state.Now = in.Now

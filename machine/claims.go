@@ -46,7 +46,7 @@ func (s *sync) decide() []*exchange {
 // decideOn returns the decision on the pods of the sync.
 func (s *sync) decideOn() (decide.Decision, error) {
 	if s.Decider != nil {
-		return s.Decider.Decide(s.pods, s.snapshot(), s.options)
+		return s.Decider(s.pods, s.snapshot(), s.options)
 	}
 	return s.pods.Decide(s.snapshot(), s.options)
 }

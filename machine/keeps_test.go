@@ -17,18 +17,11 @@ import (
 	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
-// decider is a Decider.
-type decider func(*decide.Pods, decide.Snapshot, decide.Option) (decide.Decision, error)
-
-func (how decider) Decide(pods *decide.Pods, s decide.Snapshot, o decide.Option) (decide.Decision, error) {
-	return how(pods, s, o)
-}
-
 // idle makes a Machine decide that nothing is to be done.
 func idle(m *Machine) {
-	m.Decider = decider(func(*decide.Pods, decide.Snapshot, decide.Option) (decide.Decision, error) {
+	m.Decider = func(*decide.Pods, decide.Snapshot, decide.Option) (decide.Decision, error) {
 		return decide.Decision{}, nil
-	})
+	}
 }
 
 // A live read answers what was in doubt, and raises the floors to the newest version that is known.
@@ -158,10 +151,10 @@ func TestBegin_optionsOfOneSync(t *testing.T) {
 func TestClone_pods(t *testing.T) {
 	m, s := newMachine(), &server{job: Train(2)}
 	watched := 0
-	m.Decider = decider(func(pods *decide.Pods, in decide.Snapshot, o decide.Option) (decide.Decision, error) {
+	m.Decider = func(pods *decide.Pods, in decide.Snapshot, o decide.Option) (decide.Decision, error) {
 		watched++
 		return pods.Decide(in, o)
-	})
+	}
 	run(t, m, fresh(s.job, PodOf(s.job, "a", "11", Phase(corev1.PodRunning)), PodOf(s.job, "b", "12", Phase(corev1.PodRunning))), s.answer)
 	c := m.Clone()
 	v := fresh(s.job)

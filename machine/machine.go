@@ -25,8 +25,9 @@ type Machine struct {
 	// characters. After a creation without an answer the Machine then reads the pod by its name. If Names
 	// is nil, the API server generates the names, and the Machine lists the pods after such a creation.
 	Names func(prefix string) string
-	// Decider makes the decisions; nil stands for the method Decide of the pods.
-	Decider Decider
+	// Decider makes the decisions on the pods that the Machine keeps; the snapshot has none. It is for tests, which
+	// plant a bug or watch decisions. Nil stands for [decide.Pods.Decide].
+	Decider func(pods *decide.Pods, s decide.Snapshot, o decide.Option) (decide.Decision, error)
 
 	memory  memory.Memory
 	options decide.Option
@@ -40,14 +41,13 @@ type Machine struct {
 	result  Result // of the last sync
 }
 
-// Decider makes the decisions of a Machine, on the pods that it keeps: the snapshot has none. It is for
-// tests, which plant a bug or watch decisions.
-type Decider interface {
-	Decide(pods *decide.Pods, s decide.Snapshot, o decide.Option) (decide.Decision, error)
-}
-
 // New returns a Machine that remembers nothing.
-func New(opts ...decide.Option) *Machine { return &Machine{options: decide.Options(opts...)} }
+func New(opts ...decide.Option) *Machine {
+	if len(opts) == 0 {
+		return &Machine{}
+	}
+	return &Machine{options: decide.Options(opts...)}
+}
 
 // View is what the caller's caches hold for a Job. The Machine does not change it. The Machine
 // keeps the Job and the pods, so the caller must not change them either. Objects that were in the

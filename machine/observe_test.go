@@ -23,10 +23,10 @@ func remembering(of memory.Memory) (*Machine, *decide.Snapshot) {
 	in := new(decide.Snapshot)
 	of.Deleted, of.Stripped = maps.Clone(of.Deleted), maps.Clone(of.Stripped)
 	m := &Machine{memory: of, options: decide.Options()}
-	m.Decider = decider(func(pods *decide.Pods, seen decide.Snapshot, o decide.Option) (decide.Decision, error) {
+	m.Decider = func(pods *decide.Pods, seen decide.Snapshot, o decide.Option) (decide.Decision, error) {
 		*in = seen
 		return pods.Decide(seen, o)
-	})
+	}
 	return m, in
 }
 

@@ -20,14 +20,11 @@ type Usual = func(decide.Snapshot) (decide.Decision, error)
 func Memory(m *machine.Machine) *memory.Memory { return memory.Open(m.Memory()) }
 
 // Decide makes a Machine decide with the given function, to plant a bug or to watch decisions.
-func Decide(m *machine.Machine, how Decider) { m.Decider = decider(how) }
-
-// decider passes the pods to a Decider.
-type decider Decider
-
-func (how decider) Decide(pods *decide.Pods, s decide.Snapshot, o decide.Option) (decide.Decision, error) {
-	s.Pods = pods.List()
-	return how(s, o, func(s decide.Snapshot) (decide.Decision, error) { return pods.Decide(s, o) })
+func Decide(m *machine.Machine, how Decider) {
+	m.Decider = func(pods *decide.Pods, s decide.Snapshot, o decide.Option) (decide.Decision, error) {
+		s.Pods = pods.List()
+		return how(s, o, func(s decide.Snapshot) (decide.Decision, error) { return pods.Decide(s, o) })
+	}
 }
 
 // Amend makes a Machine change each of its decisions before it carries them out.

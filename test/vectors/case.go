@@ -110,9 +110,9 @@ type Outcome struct {
 
 // Left holds numbers of pods: to create, surplus to delete, and to count or free of their finalizer.
 type Left struct {
-	Create int `json:"create,omitempty"`
-	Delete int `json:"delete,omitempty"`
-	Strip  int `json:"strip,omitempty"`
+	Create int32 `json:"create,omitempty"`
+	Delete int32 `json:"delete,omitempty"`
+	Strip  int32 `json:"strip,omitempty"`
 }
 
 // Event is an event for users.

@@ -31,7 +31,7 @@ const (
 
 func TestMain(m *testing.M) {
 	os.Exit(server.Run(m, &api, 0, func(ctx context.Context, s *server.Server) error {
-		_, err := s.Apply(ctx, "", "apibehaviour/testdata/crds.yaml")
+		_, err := s.Apply(ctx, "", "e2e/apibehaviour/testdata/crds.yaml")
 		return err
 	}))
 }

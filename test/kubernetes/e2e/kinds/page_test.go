@@ -41,7 +41,7 @@ import (
 // status write of a sync would be refused.
 func TestPage(t *testing.T) {
 	t.Parallel()
-	_, err := api.Apply(t.Context(), "", "kinds/testdata/crd.yaml")
+	_, err := api.Apply(t.Context(), "", "e2e/kinds/testdata/crd.yaml")
 	must(t, err)
 	page, err := os.ReadFile("../../../../docs/adopting.md")
 	must(t, err)

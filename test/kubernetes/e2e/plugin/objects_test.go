@@ -67,8 +67,8 @@ func changePod(w *world.World, job string, change func(*corev1.PodStatus)) *core
 // what it may not read. An owner, or several names, select Jobs.
 func TestOwnersAndClaims(t *testing.T) {
 	w := newWorld(t, kubelet.Always(kubelet.Life{Direct: true, Stuck: true})) // no pod gets a node
-	applied(w, "plugin/testdata/jobset.yaml")
-	made := applied(w, "plugin/testdata/owners.yaml")
+	applied(w, "e2e/plugin/testdata/jobset.yaml")
+	made := applied(w, "e2e/plugin/testdata/owners.yaml")
 	owned(w, "sweep-a-0", "jobset.x-k8s.io/v1alpha2", made["JobSet"], batchv1.JobSpec{Suspend: new(true)})
 	spec := batchv1.JobSpec{}
 	spec.Template.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
