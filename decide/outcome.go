@@ -129,7 +129,8 @@ func (s *state) close(p plan, undone Undone) *outcome {
 		wait = throttled(s.config.Throttle, s.LastStatus, s.Now, account.Recorded, s.spec.Parallelism)
 	}
 	return &outcome{state: s, plan: p, undone: undone, after: after, end: end, account: account, status: status,
-		changed: changed, suspension: suspension, keepsVerdict: inputs.KeepFailsJob, changes: s.census.Changes, wait: wait}
+		changed: changed, suspension: suspension, keepsVerdict: inputs.KeepFailsJob, wait: wait,
+		changes: s.census.Changes}
 }
 
 // decision returns the decision that an outcome stands for.
