@@ -174,11 +174,16 @@ func TestClone(t *testing.T) {
 	if c.String() != m.String() || len(c.memory.Created) != 1 || c.Result().Decision.Facts() != nil {
 		t.Errorf("the clone is %v, want %v and no result", c.String(), m.String())
 	}
+	before := m.Memory().Clone()
+	Same(t, "what is remembered", []string{before.String(), c.Memory().String()}, []string{m.String(), m.String()})
 	gone := Train(1)
 	s.job = nil
 	run(t, c, unversioned(fresh(gone)), s.answer)
-	if len(m.memory.Created) != 1 {
+	if len(m.memory.Created) != 1 || !m.Memory().Equal(before) {
 		t.Error("the clone has changed the original")
+	}
+	if c.Memory().Equal(before) {
+		t.Error("the clone remembers what it has forgotten")
 	}
 }
 

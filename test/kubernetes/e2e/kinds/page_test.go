@@ -32,6 +32,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/jobfate/jobfate/decide"
+	"github.com/jobfate/jobfate/machine"
 	"github.com/jobfate/jobfate/tracking"
 )
 
