@@ -161,8 +161,11 @@ func (p *problems) ruleNames(own *batchv1.PodFailurePolicy, c *config) {
 	*p = append(*p, named.CheckNames(path.Index)...)
 }
 
-// check validates the pods. Those that a Machine lists are different.
+// check validates the pods.
 func (f *InFlight) check() (errs field.ErrorList) {
+	if len(f.Pods) < 2 {
+		return nil
+	}
 	seen := make(map[types.UID]bool, len(f.Pods))
 	for i, pod := range f.Pods {
 		if seen[pod.UID] {

@@ -12,7 +12,7 @@ import (
 )
 
 // Decision lists the actions for a Job, and what holds once all of them have succeeded.
-// A [Machine] carries it out. The Machine also handles what happens between two writes,
+// A Machine, of package machine, carries it out. It also handles what happens between two writes,
 // and the status write that counts pods after their finalizers are removed.
 //
 // The pods in Claim, Delete and Strip, and the pods that a Creation replaces, are the
