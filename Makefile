@@ -4,7 +4,7 @@ modules := $(shell find . -name go.mod -not -path '*/.*' -not -path '*/testdata/
 # The folders of tests that do not build a Kubernetes server, as test/kubernetes/e2e does, or other projects.
 light := $(filter-out ./test/adopters ./test/kubernetes,$(modules)) test/kubernetes/bench test/kubernetes/conformance
 
-.PHONY: test verify quick fuzz golden vectors bench compare mutate soak suites releases release
+.PHONY: test verify quick fuzz golden vectors bench compare mutate soak suites adopters releases release
 
 # Runs the tests in these folders.
 test:
@@ -14,7 +14,7 @@ test:
 verify:
 	.ci/run
 
-# Runs the first stages of verify, in a minute: format, vet, lint, and the tests of the main module.
+# Runs the first stages of verify, in two minutes: format, vet, lint, the tests of the main module, documents.
 quick:
 	.ci/run quick
 
@@ -26,7 +26,7 @@ fuzz:
 # Accepts the current output of the command, draws the picture of the packages, and lists the
 # API.
 golden:
-	go -C cmd test ./internal/cli -update
+	go -C cmd test ./internal/cli ./diagnose -update
 	go -C tools test ./repository -update
 
 # Runs jobfate and the real controller on the inputs of all vectors again, and rewrites the files. Cases with
@@ -59,6 +59,11 @@ suites:
 	go -C test/kubernetes run ./conformance/suites -times 3 unit
 	go -C test/kubernetes run ./conformance/suites -times 3 integration
 	go -C test/kubernetes run ./conformance/suites integration 1.36.5
+
+# Runs the unit tests of other projects with jobfate inside. The results must be those in docs/replace.md.
+# The first run builds the projects, which takes a quarter of an hour.
+adopters:
+	go -C test/adopters run ./adopt -servers
 
 # Compares jobfate with other releases of Kubernetes. The first run builds them, which takes
 # half an hour.

@@ -15,6 +15,7 @@ import (
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/tracking"
+	"github.com/jobfate/jobfate/tracking/counting"
 	"github.com/jobfate/jobfate/validation"
 )
 
@@ -50,9 +51,9 @@ func Example_failurepolicy() {
 // Counting a pod exactly once (KEP-2307): record it, remove its finalizer, count it.
 func Example_tracking() {
 	job, pod, _ := tour()
-	var keys tracking.Keys                         // those of Kubernetes
-	counted := keys.Count(job, []*corev1.Pod{pod}) // store counted.Status,
-	for _, pod := range counted.Strip {            // then remove the finalizers,
+	var keys tracking.Keys                                   // those of Kubernetes
+	counted := counting.Count(job, []*corev1.Pod{pod}, keys) // store counted.Status,
+	for _, pod := range counted.Strip {                      // then remove the finalizers,
 		fmt.Printf("%s: %s\n", pod.Name, keys.StripPatch(pod))
 	}
 	fmt.Println("failed:", counted.Settle(pod.UID).Failed) // then store this

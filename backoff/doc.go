@@ -14,7 +14,7 @@
 //   - For the whole Job, in a [Record], which the caller keeps in memory. After a restart,
 //     [Record.With] computes it again from the pods that still exist.
 //   - For each index, if backoffLimitPerIndex is set. The count is in two annotations of
-//     each pod, so it survives a restart; tracking.Keys.CountsOf reads it.
+//     each pod, so it survives a restart.
 //
 // A failure that an Ignore rule matches counts here too, but not towards a limit.
 //

@@ -7,8 +7,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-
-	"github.com/jobfate/jobfate/internal/sidecar"
 )
 
 // FinishTime returns when a pod finished. It is the first of these times that the pod has:
@@ -63,7 +61,7 @@ func containersFinish(pod *corev1.Pod) time.Time {
 			break
 		}
 	}
-	for status := range sidecar.Statuses(pod) {
+	for status := range Sidecars(pod) {
 		last = lastFinish(last, status)
 		if last.IsZero() {
 			break

@@ -37,14 +37,5 @@ func (p *Policy) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// DeepCopyInto copies the policy.
-func (p *Policy) DeepCopyInto(out *Policy) { *out = *p }
-
-// DeepCopy returns a copy of the policy.
-func (p *Policy) DeepCopy() *Policy { return clone(p) }
-
-// DeepCopyInto copies the record.
+// DeepCopyInto copies the record, for controller-gen, which cannot copy a time.Time.
 func (r *Record) DeepCopyInto(out *Record) { *out = *r }
-
-// DeepCopy returns a copy of the record.
-func (r *Record) DeepCopy() *Record { return clone(r) }

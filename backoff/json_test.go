@@ -48,18 +48,12 @@ func TestPolicyAndRecord_storedAndCopied(t *testing.T) {
 				t.Fatalf("%s: %v", text, err)
 			}
 		}
-		var p3 backoff.Policy
 		var r3 backoff.Record
-		p.DeepCopyInto(&p3)
 		r.DeepCopyInto(&r3)
-		if diff := cmp.Diff(p, p2) + cmp.Diff(r, r2) + cmp.Diff(p, p3) + cmp.Diff(r, r3) +
-			cmp.Diff(&p, p.DeepCopy()) + cmp.Diff(&r, r.DeepCopy()); diff != "" {
+		if diff := cmp.Diff(p, p2) + cmp.Diff(r, r2) + cmp.Diff(r, r3); diff != "" {
 			t.Fatal(diff)
 		}
 	})
-	if (*backoff.Policy)(nil).DeepCopy() != nil || (*backoff.Record)(nil).DeepCopy() != nil {
-		t.Error("the copy of nil is not nil")
-	}
 }
 
 // A record in the format of a newer library counts as lost: it is computed from the pods again.

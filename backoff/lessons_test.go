@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/internal/classify"
 	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -32,7 +33,8 @@ func TestRecordBelongsToOneJob_k131917_k142142(t *testing.T) {
 // not wrap around to a negative number, which would end the delay.
 func TestEditedAnnotations(t *testing.T) {
 	for _, value := range []string{"2147483647", "2147483648", "-1", "-2147483648", "x", ""} {
-		before := tracking.Keys{}.CountsOf(map[string]string{
+		names := tracking.Keys{}.WithDefaults()
+		before := classify.CountsOf(&names, map[string]string{
 			batchv1.JobIndexFailureCountAnnotation: value, batchv1.JobIndexIgnoredFailureCountAnnotation: value,
 		})
 		for _, counted := range []bool{true, false} {
@@ -142,7 +144,7 @@ func TestOnFailureSumsRestarts_k54870_k67859_k95438(t *testing.T) {
 // has since gained the second annotation, so that the delay of an index grows
 // with them too. They still do not count towards the limit.
 func TestIgnoredFailuresDelayButDoNotExhaust(t *testing.T) {
-	pod := tracking.Counts{Failures: 1, Ignored: 1}
+	pod := classify.Counts{Failures: 1, Ignored: 1}
 	Same(t, "delay", (backoff.Policy{}).Delay(pod.Total()+1), 40*time.Second)
 	if (backoff.Limit{Target: backoff.TargetIndex, PerIndex: 2}).IndexExhausted(pod.Failures) {
 		t.Error("an ignored failure counted towards the limit")

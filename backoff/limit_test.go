@@ -1,10 +1,8 @@
 package backoff_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
-	"strings"
 	"testing"
 	"time"
 
@@ -12,8 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/internal/classify"
 	. "github.com/jobfate/jobfate/internal/podtest"
-	"github.com/jobfate/jobfate/tracking"
 )
 
 func TestLimitOf(t *testing.T) {
@@ -60,7 +58,7 @@ func TestIndexExhausted(t *testing.T) {
 // exceeded, so the retries were stopped."
 func TestBackoffLimitPerIndexOfOneRetriesOnce(t *testing.T) {
 	limit := backoff.LimitOf(&batchv1.JobSpec{BackoffLimitPerIndex: new(int32(1))})
-	pod := tracking.Counts{}
+	pod := classify.Counts{}
 	pods := 1
 	for !limit.IndexExhausted(pod.Failures) {
 		pod = pod.Next(true)
@@ -91,72 +89,4 @@ func TestRestarts(t *testing.T) {
 	Same(t, "FinishTime(nil)", backoff.FinishTime(nil), time.Time{})
 	running := pod(corev1.PodRunning)
 	Same(t, "allocations of Restarts", testing.AllocsPerRun(100, func() { backoff.Restarts(running) }), 0)
-}
-
-// KEP-3850, early draft: "We propose the addition of a new enum field in PodFailurePolicy called backoffLimitTarget, that
-// accepts the values Job and Index. Job (the default value) would have the same behavior as the current implementation".
-// The fields are those of a JobSpec, and back in the form of the draft.
-func TestConvert(t *testing.T) {
-	for _, tc := range []struct {
-		spec, want, back string
-		err              string // the beginning of the error
-	}{
-		{`{}`, `{}`, `{"backoffLimitTarget":"Job"}`, ""},
-		{`{"backoffLimit":3,"backoffLimitTarget":"Job"}`, `{"backoffLimit":3}`, `{"backoffLimit":3,"backoffLimitTarget":"Job"}`, ""},
-		{`{"backoffLimit":0}`, `{"backoffLimit":0}`, `{"backoffLimit":0,"backoffLimitTarget":"Job"}`, ""},
-		{`{"backoffLimit":3}`, `{"backoffLimit":3}`, `{"backoffLimit":3,"backoffLimitTarget":"Job"}`, ""},
-		{`{"backoffLimit":3,"backoffLimitTarget":"Index"}`, `{"backoffLimitPerIndex":3}`, `{"backoffLimit":3,"backoffLimitTarget":"Index"}`, ""},
-		{`{"backoffLimitTarget":"Index"}`, `{"backoffLimitPerIndex":6}`, `{"backoffLimit":6,"backoffLimitTarget":"Index"}`, ""},
-		{`{"backoffLimit":3,"podFailurePolicy":{"rules":[{"action":"FailIndex"}],"backoffLimitTarget":"Index"}}`,
-			`{"backoffLimitPerIndex":3}`, `{"backoffLimit":3,"backoffLimitTarget":"Index"}`, ""},
-		{`{"backoffLimit":3,"podFailurePolicy":{"backoffLimitTarget":"Job"}}`, `{"backoffLimit":3}`, `{"backoffLimit":3,"backoffLimitTarget":"Job"}`, ""},
-		{`{"backoffLimitTarget":"Index","podFailurePolicy":{}}`, `{"backoffLimitPerIndex":6}`, `{"backoffLimit":6,"backoffLimitTarget":"Index"}`, ""},
-		{`{"backoffLimitTarget":"Index","podFailurePolicy":{"backoffLimitTarget":"Index"}}`, `{"backoffLimitPerIndex":6}`,
-			`{"backoffLimit":6,"backoffLimitTarget":"Index"}`, ""},
-		{`{"backoffLimitTarget":"Job","podFailurePolicy":{"backoffLimitTarget":"Index"}}`, "", "", "podFailurePolicy.backoffLimitTarget: "},
-		{`{"podFailurePolicy":{"backoffLimitTarget":"index"}}`, "", "", "podFailurePolicy.backoffLimitTarget: "},
-		{`{"backoffLimit":-3,"backoffLimitTarget":"Index"}`, "", "", "backoffLimit: "},
-		{`{"backoffLimit":-1}`, "", "", "backoffLimit: "},
-		{`{"backoffLimitTarget":"Pod"}`, "", "", `backoffLimitTarget: unknown target "Pod"`},
-	} {
-		var draft backoff.Draft
-		if err := json.Unmarshal([]byte(tc.spec), &draft); err != nil {
-			t.Fatal(err)
-		}
-		fields, err := backoff.Convert(draft)
-		if tc.err != "" {
-			if err == nil || !strings.HasPrefix(err.Error(), tc.err) {
-				t.Errorf("%s: error %v, want one that begins with %q", tc.spec, err, tc.err)
-			}
-			continue
-		}
-		Same(t, tc.spec+": error", err, nil)
-		back := Must(fields.Draft())
-		for _, limit := range []*int32{draft.BackoffLimit, back.BackoffLimit} {
-			if limit != nil {
-				*limit++ // the fields do not share it
-			}
-		}
-		Same(t, tc.spec, string(Must(json.Marshal(fields))), tc.want)
-		Same(t, tc.spec+", and back", string(Must(json.Marshal(Must(fields.Draft())))), tc.back)
-	}
-	fields := backoff.Fields{BackoffLimit: new(int32(math.MaxInt32)), BackoffLimitPerIndex: new(int32(2))} // as defaulted
-	Same(t, "defaulted fields", Must(fields.Draft()), backoff.Draft{BackoffLimit: new(int32(2)), BackoffLimitTarget: "Index"})
-}
-
-// A limit that the API server rejects is an error in both directions. KEP-3850, Use enum field: "it does not allow to
-// set both .spec.backoffLimit and .spec.backoffLimitPerIndex to control the downgrade".
-func TestDraft_errorsNameTheField(t *testing.T) {
-	for _, tc := range []struct {
-		fields backoff.Fields
-		field  string
-	}{
-		{backoff.Fields{BackoffLimit: new(int32(-1))}, "backoffLimit"},
-		{backoff.Fields{BackoffLimitPerIndex: new(int32(-3))}, "backoffLimitPerIndex"},
-		{backoff.Fields{BackoffLimit: new(int32(4)), BackoffLimitPerIndex: new(int32(2))}, "backoffLimit"},
-	} {
-		if _, err := tc.fields.Draft(); err == nil || !strings.HasPrefix(err.Error(), tc.field+": ") {
-			t.Errorf("error %v, want one that names %s", err, tc.field)
-		}
-	}
 }

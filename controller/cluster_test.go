@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/kubernetes"
 	ctrl "sigs.k8s.io/controller-runtime"
 	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
@@ -23,6 +24,9 @@ import (
 
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
+
+// The default handlers wait for decades in a bubble: see the package kube.
+func init() { utilruntime.ErrorHandlers = nil }
 
 // cluster is an API server that records the requests and the logged errors of the controllers.
 // Use it in a synctest bubble.

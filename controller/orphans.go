@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/jobfate/jobfate/machine"
+	"github.com/jobfate/jobfate/machine/route"
 )
 
 // orphanKey identifies the pods that a deleted Job has left behind. Without a name and a UID, it
@@ -39,12 +40,12 @@ func (c orphans) Reconcile(ctx context.Context, r orphanKey) (reconcile.Result, 
 func (c orphans) find(r orphanKey) []*machine.Machine {
 	store := c.stores.of(r.Namespace)
 	if r.job == "" {
-		return machine.OrphansIn(store.pods.under(groupKey{namespace: r.Namespace}), store.jobsIn(r.Namespace),
+		return route.OrphansIn(store.pods.under(groupKey{namespace: r.Namespace}), store.jobsIn(r.Namespace),
 			c.decide...)
 	}
 	var jobs []*batchv1.Job
 	if job := store.job(r.NamespacedName); job != nil {
 		jobs = append(jobs, job)
 	}
-	return machine.OrphansIn(store.pods.under(groupKey{r.Namespace, r.job}), jobs, c.decide...)
+	return route.OrphansIn(store.pods.under(groupKey{r.Namespace, r.job}), jobs, c.decide...)
 }

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/jobfate/jobfate/jobstatus"
-	"github.com/jobfate/jobfate/machine"
+	"github.com/jobfate/jobfate/machine/route"
 )
 
 type (
@@ -40,7 +40,7 @@ func (c *controller) jobChanged(q jobQueue, before, after *batchv1.Job) {
 func (c *controller) podChanged(q jobQueue, before, after *corev1.Pod) {
 	c.metrics.finalizerChanged(before, after)
 	store := c.stores.of(cmp.Or(after, before).Namespace)
-	for _, name := range machine.RouteOf(before, after, store.jobsIn, c.decide...) {
+	for _, name := range route.Of(before, after, store.jobsIn, c.decide...) {
 		c.enqueue(q, store.job(name))
 	}
 }
@@ -72,7 +72,7 @@ func (c orphans) podChanged(q orphanQueue, _, after *corev1.Pod) {
 	store := c.stores.of(after.Namespace)
 	switch ref := metav1.GetControllerOfNoCopy(after); {
 	case ref == nil:
-		for _, name := range machine.RouteOf(nil, after, store.jobsIn, c.decide...) {
+		for _, name := range route.Of(nil, after, store.jobsIn, c.decide...) {
 			if name.Name == "" {
 				q.AddAfter(orphanKey{NamespacedName: name}, c.BatchPeriod)
 			}

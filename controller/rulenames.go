@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/jobfate/jobfate/failurepolicy"
-	"github.com/jobfate/jobfate/validation"
 )
 
 // namesAnnotation names the rules of a Job's pod failure policy. It is a JSON object from the
@@ -68,7 +67,7 @@ func parseNames(text string, policy *batchv1.PodFailurePolicy) ([]string, error)
 		names[i] = name
 	}
 	spec := failurepolicy.FromAPI(policy, names...)
-	return names, validation.RuleNames(spec, field.NewPath("spec", "podFailurePolicy")).ToAggregate()
+	return names, failurepolicy.RuleNames(spec, field.NewPath("spec", "podFailurePolicy")).ToAggregate()
 }
 
 // podName generates a name as the API server does.

@@ -6,16 +6,24 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-
-	"github.com/jobfate/jobfate/tracking"
 )
 
 // Claim is a pod to adopt, to release, or to free of its finalizer.
 type Claim struct {
 	Pod *corev1.Pod
-	// Relation says which: Adoptable, Releasable or Orphaned.
-	Relation tracking.Relation
+	// Action is one of the constants ClaimAdopt to ClaimFree.
+	Action string
 }
+
+// The actions of a Claim.
+const (
+	// ClaimAdopt: the pod has no controller and matches the selector. The patch that adopts it also adds the finalizer.
+	ClaimAdopt = "adopt"
+	// ClaimRelease: the Job controls the pod, but its selector no longer matches it.
+	ClaimRelease = "release"
+	// ClaimFree: the pod has the finalizer, and no Job will count it.
+	ClaimFree = "free"
+)
 
 // The causes of a Deletion.
 const (
@@ -51,9 +59,11 @@ type Creation struct {
 	// Replaces is the failed pod that the new pod replaces, with its failure counts; nil when there
 	// is none. Its finalizer is removed once the new pod is observed.
 	Replaces *corev1.Pod
+	// Failures and Ignored are the numbers of failures of the index so far that count towards backoffLimitPerIndex, and
+	// of those that an Ignore rule excluded.
+	Failures, Ignored int32
 
-	counts tracking.Counts // the failures of the index so far
-	from   *blueprint
+	from *blueprint
 }
 
 // Event is an event to record on the Job.

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/jobfate/jobfate/failurepolicy"
+	"github.com/jobfate/jobfate/internal/classify"
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -40,7 +41,7 @@ func notNegative[T int32 | int64](p *problems, value *T, path ...string) {
 
 // check validates the input except its pods, and returns the classifier of the Job's pods.
 // It validates the pods only to report their errors with the others.
-func (t *Pods) check(in *Snapshot, c *config) (of tracking.Classifier, err error) {
+func (t *Pods) check(in *Snapshot, c *config) (of classify.Classifier, err error) {
 	var p problems
 	job := in.Job
 	p.require(job != nil, "the snapshot has no Job", "job")
@@ -113,10 +114,10 @@ func (p *problems) spec(spec *batchv1.JobSpec) {
 
 // classifier returns the classifier of the Job's pods. It rejects a Job whose selector does not
 // match its own template: each new pod would be released and replaced, without end.
-func (p *problems) classifier(job *batchv1.Job, c *config, now time.Time) tracking.Classifier {
+func (p *problems) classifier(job *batchv1.Job, c *config, now time.Time) classify.Classifier {
 	options := c.Options
 	options.Now = now
-	of, err := tracking.ClassifierOf(job, c.Controller.Keys, options)
+	of, err := classify.Of(job, c.Controller.Keys, options)
 	switch {
 	case err != nil:
 		p.invalid(errors.Unwrap(err).Error(), "spec", "selector")
@@ -142,9 +143,7 @@ func (p *problems) status(status *batchv1.JobStatus) {
 // ruleNames validates the rule names in the options. RuleNames has no effect on a Job
 // without a policy (KEP-4443), but is validated nevertheless.
 func (p *problems) ruleNames(own *batchv1.PodFailurePolicy, c *config) {
-	*p = append(*p, c.FailurePolicy.CheckNames(func(rule int) *field.Path {
-		return field.NewPath("FailurePolicy", "rules").Index(rule).Child("name")
-	})...)
+	*p = append(*p, failurepolicy.RuleNames(c.FailurePolicy, field.NewPath("FailurePolicy"))...)
 	if len(c.RuleNames) == 0 {
 		return
 	}

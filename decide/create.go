@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate/internal/census"
+	"github.com/jobfate/jobfate/internal/classify"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -22,29 +23,29 @@ const longestPrefix = 63 - 5
 type blueprint struct {
 	job      string // its name
 	perIndex bool
-	keys     tracking.Keys
+	keys     *tracking.Keys
 	pod      corev1.Pod
 }
 
 // blueprint copies the template, and adds the finalizer, the owner reference, the labels and
 // the index variable.
 func (s *state) blueprint() *blueprint {
-	job, names := s.Job, s.spec.Keys()
+	job, keys := s.Job, s.spec.Keys()
 	t := job.Spec.Template.DeepCopy()
-	if !slices.Contains(t.Finalizers, names.Finalizer) {
-		t.Finalizers = append(t.Finalizers, names.Finalizer)
+	if !slices.Contains(t.Finalizers, keys.Finalizer) {
+		t.Finalizers = append(t.Finalizers, keys.Finalizer)
 	}
 	if s.spec.Indexed {
 		for i := range t.Spec.InitContainers {
-			addIndexVariable(&t.Spec.InitContainers[i], names)
+			addIndexVariable(&t.Spec.InitContainers[i], keys)
 		}
 		for i := range t.Spec.Containers {
-			addIndexVariable(&t.Spec.Containers[i], names)
+			addIndexVariable(&t.Spec.Containers[i], keys)
 		}
 	}
 	annotations := map[string]string{}
 	maps.Copy(annotations, t.Annotations)
-	return &blueprint{job: job.Name, perIndex: s.spec.PerIndex(), keys: names, pod: corev1.Pod{
+	return &blueprint{job: job.Name, perIndex: s.spec.PerIndex(), keys: keys, pod: corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace:       job.Namespace,
 			Labels:          s.labels(),
@@ -73,7 +74,8 @@ func (b *blueprint) creation(index int32, replaces *census.Record) Creation {
 	c := Creation{Index: index, from: b}
 	if replaces != nil {
 		c.Replaces = replaces.Pod
-		c.counts = replaces.Counts.Next(!replaces.Ignored())
+		counts := replaces.Counts.Next(!replaces.Ignored())
+		c.Failures, c.Ignored = counts.Failures, counts.Ignored
 	}
 	return c
 }
@@ -104,19 +106,19 @@ func (c Creation) Pod() *corev1.Pod {
 	pod.Labels[b.keys.Index] = text
 	pod.Spec.Hostname = b.job + "-" + text
 	if b.perIndex {
-		maps.Insert(pod.Annotations, b.keys.Annotations(c.counts))
+		maps.Copy(pod.Annotations, classify.Counts{Failures: c.Failures, Ignored: c.Ignored}.Annotations(b.keys))
 	}
 	return pod
 }
 
-func addIndexVariable(out *corev1.Container, names tracking.Keys) {
-	if slices.ContainsFunc(out.Env, func(v corev1.EnvVar) bool { return v.Name == names.IndexVariable }) {
+func addIndexVariable(out *corev1.Container, keys *tracking.Keys) {
+	if slices.ContainsFunc(out.Env, func(v corev1.EnvVar) bool { return v.Name == keys.IndexVariable }) {
 		return
 	}
 	out.Env = append(slices.Clip(out.Env), corev1.EnvVar{
-		Name: names.IndexVariable,
+		Name: keys.IndexVariable,
 		ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{
-			FieldPath: "metadata.labels['" + names.Index + "']",
+			FieldPath: "metadata.labels['" + keys.Index + "']",
 		}},
 	})
 }

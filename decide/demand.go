@@ -48,10 +48,7 @@ type Range struct {
 // status write. It may be too high for a work queue with a success, and if failures have used up part
 // of a limit per index. A nil Job has no demand. What [DemandWithPods] says holds here too.
 func DemandOf(job *batchv1.Job) Demand {
-	if job == nil {
-		return Demand{}
-	}
-	return newSupply(job, false, nil, tracking.Keys{}).demand()
+	return demandOf(job, false, nil, tracking.Keys{})
 }
 
 // DemandWithPods is DemandOf with the pods that the Job controls; nil means that there are none, and
@@ -89,13 +86,14 @@ func DemandOf(job *batchv1.Job) Demand {
 //
 // There is no clock, so a deadline is assumed to pass at any time.
 func DemandWithPods(job *batchv1.Job, pods []*corev1.Pod, keys tracking.Keys) Demand {
+	return demandOf(job, true, pods, keys)
+}
+
+func demandOf(job *batchv1.Job, byPod bool, pods []*corev1.Pod, keys tracking.Keys) Demand {
 	if job == nil {
 		return Demand{}
 	}
-	return newSupply(job, true, pods, keys).demand()
-}
-
-func (s *supply) demand() Demand {
+	s := newSupply(job, byPod, pods, keys)
 	most := s.mostCreated()
 	least := min(s.leastCreated(), most) // a status may contradict its spec
 	d := Demand{

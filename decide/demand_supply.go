@@ -10,6 +10,7 @@ import (
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/internal/census"
+	"github.com/jobfate/jobfate/internal/classify"
 	"github.com/jobfate/jobfate/internal/lifecycle"
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/tracking"
@@ -18,7 +19,7 @@ import (
 // supply is the state of a Job that its demand depends on.
 type supply struct {
 	// The spec.
-	tracking.Classifier
+	classify.Classifier
 	parallelism   int64
 	completions   int64 // unbounded for a work queue
 	workQueue     bool  // the Job has no completions
@@ -66,7 +67,7 @@ type supply struct {
 
 func newSupply(job *batchv1.Job, byPod bool, pods []*corev1.Pod, k tracking.Keys) *supply {
 	// The controller reference alone decides which pods count, not the selector.
-	c, _ := tracking.ClassifierOf(job, k, tracking.Options{})
+	c, _ := classify.Of(job, k, classify.Options{})
 	s := &supply{Classifier: c, byPod: byPod}
 	s.readSpec(&job.Spec)
 	s.edited = job.Generation > 1
@@ -121,7 +122,7 @@ func (s *supply) readPods(job *batchv1.Job, pods []*corev1.Pod) {
 	c := census.New(&classifier, len(pods))
 	for _, pod := range pods {
 		if pod != nil && metav1.IsControlledBy(pod, job) {
-			c.Add(pod, false)
+			c.Add(pod, classify.Owned)
 		}
 	}
 	s.active, s.terminating = int64(c.Active), int64(c.Terminating)
@@ -169,7 +170,7 @@ func (s *supply) readPods(job *batchv1.Job, pods []*corev1.Pod) {
 
 // retry records how many pods may follow a pod of an index.
 func (s *supply) retry(r *census.Record) {
-	left := max(0, int64(s.Limit.PerIndex)-int64(s.Keys().CountsOf(r.Pod.Annotations).Failures))
+	left := max(0, int64(s.Limit.PerIndex)-int64(classify.CountsOf(s.Keys(), r.Pod.Annotations).Failures))
 	if r.Ignored() {
 		left++ // an ignored failure does not count towards the limit
 	}

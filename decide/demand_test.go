@@ -17,7 +17,7 @@ import (
 // demandJob returns a Job with a parallelism of 5, completions of 10 and a backoff limit of
 // 3, and then applies the changes.
 func demandJob(changes ...func(*batchv1.Job)) *batchv1.Job {
-	job := Stored()
+	job := NewJob()
 	job.Generation = 1
 	job.Spec.Parallelism, job.Spec.Completions, job.Spec.BackoffLimit = new(int32(5)), new(int32(10)), new(int32(3))
 	for _, change := range changes {

@@ -241,8 +241,8 @@ func ExampleDecision_Facts() {
 	s.Backoff.Job, s.Backoff.Failures = job.UID, 1
 	d, _ := decide.Job(s)
 	f := d.Facts()
-	fmt.Println("wanted", f.Want, "active", f.Active, "failed", f.Failed)
-	fmt.Println("failures in a row", f.Record.Failures, "wait", f.Wait)
+	fmt.Println("wanted", f.Plan.Want, "active", f.Progress.Active, "failed", f.Progress.Failed)
+	fmt.Println("failures in a row", f.Plan.Record.Failures, "wait", f.Plan.Wait)
 	fmt.Println("the pod counts as failed:", f.Pod(pod.UID).Failed, f.Pod("unknown") == nil)
 	// Output:
 	// wanted 1 active 0 failed 2

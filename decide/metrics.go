@@ -54,16 +54,12 @@ func (m *metrics) podsFinished(s *state, old, next *batchv1.JobStatus) {
 	m.add(int(next.Failed)-int(old.Failed), "job_pods_finished_total", "completion_mode", s.mode(), "result", "failed")
 }
 
-// actions lists the actions of a pod failure policy, in the order of the API.
-var actions = [...]batchv1.PodFailurePolicyAction{
-	batchv1.PodFailurePolicyActionFailJob,
-	batchv1.PodFailurePolicyActionFailIndex,
-	batchv1.PodFailurePolicyActionIgnore,
-	batchv1.PodFailurePolicyActionCount,
-}
-
+// handled adds the failures by the action of the rule that they match.
 func (m *metrics) handled(byAction map[batchv1.PodFailurePolicyAction]int) {
-	for _, action := range actions {
+	for _, action := range [...]batchv1.PodFailurePolicyAction{
+		batchv1.PodFailurePolicyActionFailJob, batchv1.PodFailurePolicyActionFailIndex,
+		batchv1.PodFailurePolicyActionIgnore, batchv1.PodFailurePolicyActionCount,
+	} {
 		m.add(byAction[action], "pod_failures_handled_by_failure_policy_total", "action", string(action))
 	}
 }

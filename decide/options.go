@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/failurepolicy"
+	"github.com/jobfate/jobfate/internal/classify"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -28,12 +29,12 @@ func option(change func(*config)) Option { return Option{&setting{change: change
 type config struct {
 	Controller   tracking.Controller // an empty kind is an error
 	Backoff      backoff.Policy
-	UncountedCap int // 0: tracking.DefaultCap
+	UncountedCap int // 0: classify.DefaultCap
 	ChangesCap   int // 0: defaultChanges
 	RemovalsCap  int // 0: no cap
 	BatchPeriod  time.Duration
 	Throttle     throttle
-	tracking.Options
+	classify.Options
 	Granular      bool
 	FillFreeSlots bool
 }
@@ -224,8 +225,7 @@ func FillFreeSlots() Option {
 // time after its grace period, as if it had the phase Failed. The Job controller waits for such a
 // pod without end if the Job replaces only failed pods (kubernetes#134038), and so does jobfate by
 // default and with 0. A pod does not say that its node is lost; the node counts as lost if it has
-// not ended the pod in time, and the pod is not ready: see
-// [tracking.Classifier.UntilLost].
+// not ended the pod in time, and the pod is not ready.
 //
 // On a node that is only partitioned, the containers may still run while those of the replacement
 // do. Use the option only for Jobs that tolerate that. When the pod ends after all, it is not

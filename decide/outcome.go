@@ -10,9 +10,9 @@ import (
 
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/internal/census"
+	"github.com/jobfate/jobfate/internal/classify"
 	"github.com/jobfate/jobfate/internal/lifecycle"
 	"github.com/jobfate/jobfate/jobstatus"
-	"github.com/jobfate/jobfate/tracking"
 )
 
 // Undone lists the creations and deletions of a decision that were not carried out. The caller retries them.
@@ -36,7 +36,7 @@ type outcome struct {
 	// end is how the Job ends once the plan is carried out. It is zero while pods may
 	// exist that are not counted.
 	end     lifecycle.End
-	account tracking.Account
+	account classify.Account
 	// status is the status to store before any finalizer is removed. changed says that it differs from that of the
 	// Job, suspension that it suspends or resumes the Job, keepsVerdict that pods keep their finalizer until the
 	// verdict that they show is stored. announces says that it is stored only for the interim condition.
@@ -219,11 +219,11 @@ func (s *state) endAfter(p *plan, after counts, undeleted bool) lifecycle.End {
 	}
 	facts := s.endFacts(p.pastDeadline())
 	facts.Settled, facts.Active = p.settled, after.Active
-	return lifecycle.Decide(&facts)
+	return lifecycle.EndOf(&facts)
 }
 
-func (s *state) accountInputs(p *plan, end lifecycle.End) tracking.AccountInputs {
-	in := tracking.AccountInputs{
+func (s *state) accountInputs(p *plan, end lifecycle.End) classify.AccountInputs {
+	in := classify.AccountInputs{
 		Ending:   end.Interim,
 		Deleting: s.Job.DeletionTimestamp != nil,
 		Counted:  s.census.Counted(),

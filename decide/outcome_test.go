@@ -144,7 +144,7 @@ func TestClose_capDoesNotChangeTheBackoff(t *testing.T) {
 		s.Now = s.at(31)
 		for range 10 {
 			d := s.outcome(t)
-			Same(t, fmt.Sprint(caps, ": failures that the delay counts"), d.Facts().Record.Failures, int32(4))
+			Same(t, fmt.Sprint(caps, ": failures that the delay counts"), d.Facts().Plan.Record.Failures, int32(4))
 			s.Backoff = d.Backoff
 			var gone []types.UID
 			for _, pod := range d.Strip {

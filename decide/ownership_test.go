@@ -3,6 +3,7 @@ package decide
 import (
 	"errors"
 	"testing"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -67,9 +68,9 @@ func TestFacts_ending(t *testing.T) {
 		s := newScene(t, "parallelism: 1\ncompletions: 1")
 		tc.change(s)
 		f := s.outcome(t).Facts()
-		Same(t, name+": ending", f.Ending.Type, tc.ending)
-		Same(t, name+": has a status", f.Ending.Status == corev1.ConditionTrue, tc.ending != "")
-		Same(t, name+": is stored", f.EndStored, tc.stored)
+		Same(t, name+": ending", f.End.Condition.Type, tc.ending)
+		Same(t, name+": has a status", f.End.Condition.Status == corev1.ConditionTrue, tc.ending != "")
+		Same(t, name+": is stored", f.EndStored(), tc.stored)
 	}
 }
 
@@ -92,5 +93,17 @@ func TestInputError_withoutFields(t *testing.T) {
 	var one *field.Error
 	if err.Error() == "" || errors.As(error(err), &one) {
 		t.Errorf("got %q and the field %v, want a text and no field", err, one)
+	}
+}
+
+// Options as one option replace those before them, and those after them change them.
+func TestOptions(t *testing.T) {
+	inner := Options(ManagedBy("inner"), BatchPeriod(time.Minute))
+	before := Options(ManagedBy("before"), BatchPeriod(time.Hour), inner)
+	after := Options(inner, ManagedBy("after"))
+	for name, o := range map[string]Option{"inner": before, "after": after} {
+		if got := o.Controller().Name; got != name || o.BatchPeriod() != time.Minute {
+			t.Errorf("got %q and %v, want %q and %v", got, o.BatchPeriod(), name, time.Minute)
+		}
 	}
 }

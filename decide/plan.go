@@ -54,14 +54,13 @@ func (s *state) plan() plan {
 	p := plan{start: s.Job.Status.StartTime, record: s.record(false),
 		settled: s.InFlight.Creations <= 0 && s.InFlight.Deletions <= 0}
 	if p.start.IsZero() && !s.spec.Suspended {
-		now := metav1.NewTime(s.Now)
-		p.start = &now
+		p.start = new(metav1.NewTime(s.Now))
 	}
 	if seconds := s.Job.Spec.ActiveDeadlineSeconds; seconds != nil && !p.start.IsZero() && !s.spec.Suspended {
 		p.limited, p.remaining = true, lifecycle.Deadline(*seconds, p.start.Time, s.Now)
 	}
 	facts := s.endFacts(p.pastDeadline())
-	p.end = lifecycle.Decide(&facts)
+	p.end = lifecycle.EndOf(&facts)
 	p.work.action = actionReconciling
 	switch {
 	case p.end.Ended():
@@ -87,8 +86,8 @@ func (p *plan) timer() time.Duration {
 }
 
 // endFacts returns the facts that the end of the Job depends on, besides the plan.
-func (s *state) endFacts(pastDeadline bool) lifecycle.Facts {
-	return lifecycle.Facts{
+func (s *state) endFacts(pastDeadline bool) lifecycle.Inputs {
+	return lifecycle.Inputs{
 		Conditions:       s.Job.Status.Conditions,
 		FailJob:          s.failJob(),
 		Failed:           s.failed,

@@ -9,8 +9,8 @@ import (
 
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/internal/census"
+	"github.com/jobfate/jobfate/internal/classify"
 	"github.com/jobfate/jobfate/jobstatus"
-	"github.com/jobfate/jobfate/tracking"
 )
 
 // Pods keeps the pods of a Job from one decision to the next, so that the cost of a decision depends on what has
@@ -135,7 +135,7 @@ func (t *Pods) read(in *Snapshot, c *config) (spec jobSpec, stored storedStatus,
 // update reads the pods that have changed. It reads all pods again if their classification may have
 // changed, if most of them are new objects, or if most of the old ones are gone. Only invalid pods
 // are an error.
-func (t *Pods) update(stored *storedStatus, of *tracking.Classifier) error {
+func (t *Pods) update(stored *storedStatus, of *classify.Classifier) error {
 	if t.census == nil || !t.census.ClassifiesAs(of) || t.census.Differs(t.list) || t.census.IsSparse() {
 		pods := t.listed()
 		next := census.New(of, len(pods))

@@ -182,13 +182,13 @@ func TestTally_textsOfAJobWithoutIndexes(t *testing.T) {
 	s := newScene(t, "completions: 0")
 	s.Job.Status.CompletedIndexes = "1,0"
 	var c Pods
-	if d, err := c.decide(s.Snapshot, &s.config); err != nil || len(d.Facts().StatusRepairs) > 0 {
-		t.Errorf("error %v, repairs %q, want none", err, d.Facts().StatusRepairs)
+	if d, err := c.decide(s.Snapshot, &s.config); err != nil || len(d.Facts().Repairs.Status) > 0 {
+		t.Errorf("error %v, repairs %q, want none", err, d.Facts().Repairs.Status)
 	}
 	with := newScene(t, "completions: 0"+indexed)
 	with.Job.Status.CompletedIndexes = "1,0"
 	d, err := c.decide(with.Snapshot, &with.config)
-	if err != nil || d.Status == nil || d.Status.CompletedIndexes != "" || len(d.Facts().StatusRepairs) != 1 {
+	if err != nil || d.Status == nil || d.Status.CompletedIndexes != "" || len(d.Facts().Repairs.Status) != 1 {
 		t.Errorf("got the status %s, error %v, want that the indexes are repaired", toJSON(d.Status), err)
 	}
 }

@@ -8,8 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/internal/census"
-	"github.com/jobfate/jobfate/internal/sidecar"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -68,7 +68,7 @@ func costOf(r *census.Record) (c cost) {
 	for i := range pod.Status.ContainerStatuses {
 		c[5] = min(c[5], -int64(pod.Status.ContainerStatuses[i].RestartCount))
 	}
-	for status := range sidecar.Statuses(pod) {
+	for status := range backoff.Sidecars(pod) {
 		c[6] = min(c[6], -int64(status.RestartCount))
 	}
 	c[7], c[8] = latestFirst(pod.CreationTimestamp)

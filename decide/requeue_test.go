@@ -75,7 +75,7 @@ func TestThrottle_putsOffTheRecordToo(t *testing.T) {
 	s.pod("a", 1, corev1.PodFailed, 2)
 	d := s.expect(t, "a failure", "failed 1; sync in 6s")
 	Same(t, "the record", d.Backoff, backoff.Record{Job: s.Job.UID})
-	Same(t, "the record that the delay follows", d.Facts().Record, backoff.Record{Job: s.Job.UID, Failures: 1, LastFailure: s.at(2)})
+	Same(t, "the record that the delay follows", d.Facts().Plan.Record, backoff.Record{Job: s.Job.UID, Failures: 1, LastFailure: s.at(2)})
 	Same(t, "events and metrics", len(d.Events)+len(d.Metrics), 0)
 
 	s.Pods[0].Status.Phase = corev1.PodSucceeded

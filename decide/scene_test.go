@@ -15,6 +15,7 @@ import (
 	"github.com/jobfate/jobfate/backoff"
 	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/validation"
+	"github.com/jobfate/jobfate/validation/defaulting"
 )
 
 // scene is a Job, its pods and a time, in seconds since the Job was created. Of the tests that use
@@ -46,7 +47,7 @@ func specJob(t *testing.T, spec string) *batchv1.Job {
 		t.Fatalf("%v in\n%s", err, spec)
 	}
 	job.Spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main"}}}
-	job = validation.Prepared(job)
+	job = defaulting.Prepared(job)
 	if errs := validation.Create(job); len(errs) > 0 {
 		t.Fatalf("the API server rejects the Job: %v", errs.ToAggregate())
 	}

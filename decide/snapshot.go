@@ -19,16 +19,15 @@ type Snapshot struct {
 	Pods []*corev1.Pod
 	// Now is the one reading of the clock. A zero Now is an error.
 	Now time.Time
-	// Backoff is what the caller remembers of the failures:
+	// Backoff is what the caller remembers of the failures of the Job: the Backoff of the last decision whose
+	// Status was stored, or that had no Status. Leave out its UID (Record.Job) while it may lack failures:
+	// from a start, which begins with the zero Record, and from a status write that had no answer or that
+	// another process made, until the caller has stored a status. If another controller runs the Job, always
+	// pass the zero Record.
 	//
-	//   - the Backoff of the last decision, if its status was stored;
-	//   - the same with an empty Job, if the write of that status had no answer;
-	//   - the zero Record after a start, or if another controller runs the Job.
-	//
-	// Without the name of the Job a record may lack failures, so the decision adds those of counted pods that still
-	// exist; of pods that are being deleted it adds one, because they may not be counted. The delay is then as long as
-	// with the whole record, unless a pod that failed since the last success, or the pod of that success, is gone. It
-	// may also differ if a pod failed in the second of that success: finish times are whole seconds.
+	// With a record without the UID the decision uses what the counted pods show that still exist, unless the
+	// record has a later failure. The delay is the same, unless such a pod is gone: one that failed since the
+	// last success, or that of the success. It may also differ if a pod failed in the same second as the success.
 	Backoff backoff.Record
 	// LastStatus is when the caller last stored a status of the Job. Only
 	// Throttle needs it.

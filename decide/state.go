@@ -7,8 +7,8 @@ import (
 
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/internal/census"
+	"github.com/jobfate/jobfate/internal/classify"
 	"github.com/jobfate/jobfate/internal/lifecycle"
-	"github.com/jobfate/jobfate/tracking"
 )
 
 // state is a validated snapshot with all defaults applied, and what its pods add up to.
@@ -48,7 +48,7 @@ func newState(in Snapshot, c *config, spec jobSpec, stored storedStatus, pods *c
 // jobSpec is the spec of the Job, with the defaults that the API server would have set.
 type jobSpec struct {
 	// Classifier is that of the census. Its Completions are those of an Indexed Job.
-	*tracking.Classifier
+	*classify.Classifier
 	Parallelism   int32
 	Completions   *int32
 	Suspended     bool
@@ -58,13 +58,17 @@ type jobSpec struct {
 // claims returns the pods to adopt, to release and to free.
 func (s *state) claims() (claims []Claim) {
 	for _, r := range s.census.Claims() {
-		claims = append(claims, Claim{r.Pod, r.Relation})
+		claims = append(claims, Claim{r.Pod, claimActions[r.Relation]})
 	}
 	return claims
 }
 
+var claimActions = map[classify.Relation]string{
+	classify.Adoptable: ClaimAdopt, classify.Releasable: ClaimRelease, classify.Orphaned: ClaimFree,
+}
+
 // readSpec returns the spec.
-func readSpec(job *batchv1.Job, of *tracking.Classifier) jobSpec {
+func readSpec(job *batchv1.Job, of *classify.Classifier) jobSpec {
 	spec := &job.Spec
 	s := jobSpec{
 		Classifier:  of,
@@ -73,8 +77,7 @@ func readSpec(job *batchv1.Job, of *tracking.Classifier) jobSpec {
 		Suspended:   valueOf(spec.Suspend, false),
 	}
 	if spec.Parallelism == nil && spec.Completions == nil {
-		one := int32(1)
-		s.Completions = &one
+		s.Completions = new(int32(1))
 	}
 	// without indexes it has no rules
 	s.SuccessPolicy = lifecycle.NewSuccessPolicy(spec.SuccessPolicy, of.Completions)
@@ -82,7 +85,7 @@ func readSpec(job *batchv1.Job, of *tracking.Classifier) jobSpec {
 }
 
 // readStatus reads the indexes of a status.
-func (t *Pods) readStatus(status *batchv1.JobStatus, of *tracking.Classifier) (stored storedStatus) {
+func (t *Pods) readStatus(status *batchv1.JobStatus, of *classify.Classifier) (stored storedStatus) {
 	if of.Uncounted.Damaged {
 		stored.repaired("status.uncountedTerminatedPods contained a duplicate or empty UID")
 	}

@@ -9,15 +9,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/jobfate/jobfate/internal/classify"
 	"github.com/jobfate/jobfate/internal/lifecycle"
 	"github.com/jobfate/jobfate/jobstatus"
-	"github.com/jobfate/jobfate/tracking"
 )
 
 // statusAfter returns the status to store before any finalizer is removed, and whether the
 // Job is suspended or resumed.
 func (s *state) statusAfter(p *plan, after counts, end lifecycle.End,
-	account *tracking.Account) (st batchv1.JobStatus, suspension bool) {
+	account *classify.Account) (st batchv1.JobStatus, suspension bool) {
 	st = account.AddTo(s.statusWith(p.start, after), s.spec.Indexed)
 	if s.spec.Indexed {
 		s.putIndexes(&st)
@@ -60,8 +60,7 @@ func (s *state) putIndexes(out *batchv1.JobStatus) {
 	case !s.spec.PerIndex():
 		out.FailedIndexes = nil
 	case out.FailedIndexes == nil || old != nil && old.damage != nil || !results.Failed.Equal(old.indexes()):
-		failed := results.Failed.String()
-		out.FailedIndexes = &failed
+		out.FailedIndexes = new(results.Failed.String())
 	}
 }
 

@@ -249,7 +249,7 @@ func TestRest_isNotThatOfAnotherStatus(t *testing.T) {
 		if err != nil || d.Idle() != (in.Job == first.Job) {
 			t.Fatalf("got %+v, error %v, want no action for the first Job alone", d, err)
 		}
-		Same(t, "completed indexes", d.Facts().Completed.String(), in.Job.Status.CompletedIndexes)
+		Same(t, "completed indexes", d.Facts().Progress.Completed.String(), in.Job.Status.CompletedIndexes)
 	}
 }
 
@@ -266,7 +266,7 @@ func TestFeed_takesNoMemoryForTheSamePods(t *testing.T) {
 			t.Errorf("%d changes are kept, want at most %d", n, 2*manyChanges)
 		}
 		d, err := c.decide(Snapshot{Job: job, Now: Noon()}, defaults)
-		if err != nil || d.Facts().Active != 2 {
+		if err != nil || d.Facts().Progress.Active != 2 {
 			t.Errorf("got %+v, error %v, want two active pods", d, err)
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/jobstatus"
@@ -21,10 +23,26 @@ type Explanation struct {
 	facts *facts // nil for the zero Explanation
 }
 
-// Of returns the explanation of a decision, with the given evidence. The explanation of
-// the zero Decision is empty.
-func Of(d decide.Decision, evidence ...Evidence) Explanation {
-	return Explanation{newFacts(d, evidence)}
+// Of returns the explanation of a decision. The explanation of the zero Decision is empty.
+func Of(d decide.Decision) Explanation { return Explanation{newFacts(d)} }
+
+// PodState is a state that keeps an active pod from running or finishing.
+type PodState struct {
+	// Code is IndexStuck, IndexWaiting or IndexStarting.
+	Code Code
+	// Cannot completes "pods …", and Why says more of this pod.
+	Cannot, Why string
+}
+
+// With returns the explanation with the states of active pods, by their UID. A decision does not
+// depend on them, so without With all active pods seem to run.
+func (e Explanation) With(pods map[types.UID]PodState) Explanation {
+	if e.facts == nil {
+		return e
+	}
+	f := *e.facts
+	f.podStates = pods
+	return Explanation{&f}
 }
 
 // Reason is a reason with a code for programs and a text for people.
@@ -103,30 +121,30 @@ func (f *facts) decided() Reason {
 	case r.Code != "":
 	case f.InFlight.Status:
 		r.Code, r.Text = JobStale, "waiting for the last status write to be observed"
-	case f.Ending.Type != "" && !f.deletedFirst():
+	case f.End.Condition.Type != "" && !f.deletedFirst():
 		r.Code, r.Text = JobEnding, f.textEnding()
 	case f.Job.DeletionTimestamp != nil:
 		r.Code, r.Text = JobDeleting, "the Job is being deleted"
 	case f.InFlight.Creations > 0 || f.InFlight.Deletions > 0:
 		r.Code, r.Text = JobInFlight, "waiting to observe "+f.unobserved()
-	case f.Suspended:
+	case f.suspended():
 		r.Code, r.Text = JobSuspended, "the Job is suspended"+f.textDeletes()
 	case len(f.decision.Delete) > 0:
 		r.Code, r.Text = JobRemoving, fmt.Sprintf("deleting %d of %s, because %s", len(f.decision.Delete),
-			count(f.Active, "active pod"), whyDeleted(f.decision.Delete))
+			count(f.Progress.Active, "active pod"), whyDeleted(f.decision.Delete))
 	case len(f.decision.Create) > 0:
 		r.Code, r.Text = JobCreating, "creating "+count(len(f.decision.Create), "pod")+
-			textIf(f.Wait > 0, "; others are backing off, the first until "+f.clock(f.retry()))
-	case f.Wait > 0 && f.PerIndex():
+			textIf(f.Plan.Wait > 0, "; others are backing off, the first until "+f.clock(f.retry()))
+	case f.Plan.Wait > 0 && f.PerIndex():
 		r.Code, r.Text = JobBackingOff, "the next indexes without a pod are backing off, the first until "+
 			f.clock(f.retry())
-	case f.Wait > 0:
+	case f.Plan.Wait > 0:
 		r.Code, r.Text = JobBackingOff, "backing off until "+f.clock(f.retry())+" after "+
-			count(f.Record.Failures, "failure")
-	case f.ReplaceFailedOnly && f.Active < f.Want && f.Terminating > 0:
-		r.Code, r.Text = JobAwaitingTermination, "replacements wait for "+count(f.Terminating, "pod")+" to terminate"+
-			f.textLost()
-	case f.Parallelism == 0:
+			count(f.Plan.Record.Failures, "failure")
+	case f.Spec.ReplaceFailedOnly && f.Progress.Active < f.Plan.Want && f.Progress.Terminating > 0:
+		r.Code, r.Text = JobAwaitingTermination, "replacements wait for "+count(f.Progress.Terminating, "pod")+
+			" to terminate"+f.textLost()
+	case f.parallelism() == 0:
 		r.Code, r.Text = JobNoParallelism, "the Job's parallelism is 0"
 	default:
 		r.Code, r.Text = JobRunning, f.textRunning()
@@ -155,7 +173,8 @@ var deletionReasons = map[string]string{
 func (f *facts) deletedFirst() bool {
 	at := f.Job.DeletionTimestamp
 	end := jobstatus.OutcomeOf(f.Job)
-	return at != nil && f.Ending.Type == batchv1.JobFailureTarget && (!f.EndStored || !end.Since.Before(at.Time))
+	return at != nil && f.End.Condition.Type == batchv1.JobFailureTarget &&
+		(!f.EndStored() || !end.Since.Before(at.Time))
 }
 
 // whyDeleted completes the sentence "pods are deleted, because …".
@@ -181,7 +200,7 @@ const (
 	WaitTermination Code = "PodsToTerminate"
 	// WaitBackoff: for a backoff delay to end.
 	WaitBackoff Code = "Backoff"
-	// WaitResume: for a user, or Kueue, to resume the Job.
+	// WaitResume: for a user to resume the Job.
 	WaitResume Code = "Resume"
 	// WaitParallelism: for a user to raise the parallelism above 0.
 	WaitParallelism Code = "Parallelism"
@@ -217,17 +236,16 @@ func (e Explanation) Waits() []Reason {
 		when(f.InFlight.Status, WaitOwnWrite, "the last status write to be observed"),
 		when(f.InFlight.Creations > 0 || f.InFlight.Deletions > 0, WaitPodsObserved, f.unobserved()+" to be observed"),
 		when(f.Job.DeletionTimestamp != nil, WaitDeletion, "the Job to be deleted"),
-		when(goesOn && f.Suspended, WaitResume,
-			either(f.queue() != "", "Kueue to admit the Job", "a user to resume the Job")),
-		when(goesOn && !f.Suspended && f.Parallelism == 0, WaitParallelism,
+		when(goesOn && f.suspended(), WaitResume, "a user to resume the Job"),
+		when(goesOn && !f.suspended() && f.parallelism() == 0, WaitParallelism,
 			"a user to raise the parallelism above 0"),
-		when(f.ActiveAfter > 0, WaitPodsFinish, count(f.ActiveAfter, "pod")+" to finish"),
-		when(f.TerminatingAfter > 0, WaitTermination, count(f.TerminatingAfter, "pod")+" to terminate"+
+		when(f.Plan.Active > 0, WaitPodsFinish, count(f.Plan.Active, "pod")+" to finish"),
+		when(f.Plan.Terminating > 0, WaitTermination, count(f.Plan.Terminating, "pod")+" to terminate"+
 			textIf(!due.IsZero(), ", due "+either(due.Before(f.Now), "since ", "by ")+f.clock(due))+
 			f.textLost()).until(due),
-		when(f.Wait > 0, WaitBackoff, "the backoff to end at "+f.clock(f.retry())).until(f.retry()),
-		when(goesOn && f.Timed, WaitDeadline,
-			"its deadline at "+f.clock(f.Deadline)+", when it fails").until(f.Deadline),
+		when(f.Plan.Wait > 0, WaitBackoff, "the backoff to end at "+f.clock(f.retry())).until(f.retry()),
+		when(goesOn && !f.Plan.Deadline.IsZero(), WaitDeadline,
+			"its deadline at "+f.clock(f.Plan.Deadline)+", when it fails").until(f.Plan.Deadline),
 	)
 }
 
@@ -251,13 +269,14 @@ func (e Explanation) Prospect() Reason {
 		return Reason{}
 	}
 	one := int32(1)
-	completions := *cmp.Or(f.Completions, &one) // a Job without completions needs one success
-	phase, ending, need := jobstatus.OutcomeOf(f.Job).Phase, f.Ending.Type, max(0, completions-f.Succeeded)
+	completions := *cmp.Or(f.Spec.Completions, &one) // a Job without completions needs one success
+	phase, ending := jobstatus.OutcomeOf(f.Job).Phase, f.End.Condition.Type
+	need := max(0, completions-f.Progress.Succeeded)
 	// A failed index keeps the Job from being complete (KEP-3850), but its success policy
 	// can still be met: rule is the first that the other indexes can satisfy.
-	rule := f.SuccessRule(f.FailedIndexes.Complement(completions))
-	first, failed := f.FailedIndexes.Min()
-	n := f.FailedIndexes.Len()
+	rule := f.SuccessRule(f.Progress.FailedIndexes.Complement(completions))
+	first, failed := f.Progress.FailedIndexes.Min()
+	n := f.Progress.FailedIndexes.Len()
 	haveFailed := either(n > 1, fmt.Sprintf("%d indexes have failed, the first is %d", n, first),
 		fmt.Sprintf("index %d has failed", first))
 	r := cmp.Or(
@@ -268,40 +287,41 @@ func (e Explanation) Prospect() Reason {
 		when(ending != "" || phase == jobstatus.Failing, ProspectFailure, "no, it is decided that the Job fails"),
 		when(failed && rule < 0, ProspectOutOfReach,
 			"no: "+haveFailed+"; the Job fails when no other index is left to run"),
-		when(f.Job.DeletionTimestamp != nil && need > f.Active, ProspectOutOfReach,
+		when(f.Job.DeletionTimestamp != nil && need > f.Progress.Active, ProspectOutOfReach,
 			fmt.Sprintf("no: the Job is being deleted, and %s cannot reach the %d successes that are still needed",
-				count(f.Active, "pod"), need)),
-		when(need > f.ActiveAfter && f.Timed && f.retry().After(f.Deadline) && f.Job.Spec.SuccessPolicy == nil,
-			ProspectOutOfReach, fmt.Sprintf("no: the next pod is created at %s, and the deadline is at %s",
-				f.clock(f.retry()), f.clock(f.Deadline))),
-		when(f.Completions == nil && need > 0, ProspectPossible, "yes: one pod must succeed, and all must finish"),
-		when(f.Completions == nil, ProspectPossible, "yes: a pod has succeeded, the others must finish"),
+				count(f.Progress.Active, "pod"), need)),
+		when(need > f.Plan.Active && !f.Plan.Deadline.IsZero() && f.retry().After(f.Plan.Deadline) &&
+			f.Job.Spec.SuccessPolicy == nil, ProspectOutOfReach,
+			fmt.Sprintf("no: the next pod is created at %s, and the deadline is at %s",
+				f.clock(f.retry()), f.clock(f.Plan.Deadline))),
+		when(f.Spec.Completions == nil && need > 0, ProspectPossible, "yes: one pod must succeed, and all must finish"),
+		when(f.Spec.Completions == nil, ProspectPossible, "yes: a pod has succeeded, the others must finish"),
 		when(failed, ProspectPossible,
 			fmt.Sprintf("yes: %s, but rule %d of the success policy can still be met", haveFailed, rule)),
-		when(f.Indexed, ProspectPossible, fmt.Sprintf("yes: %d of %d indexes to go", need, completions)+
+		when(f.Indexed(), ProspectPossible, fmt.Sprintf("yes: %d of %d indexes to go", need, completions)+
 			textIf(f.Job.Spec.SuccessPolicy != nil, ", or fewer by the success policy")),
 		when(true, ProspectPossible, fmt.Sprintf("yes: %d of %s to go", need, count(completions, "pod"))),
 	)
 	if r.Code == ProspectPossible {
-		r.Until, r.Text = f.Deadline, r.Text+f.conditions()
+		r.Until, r.Text = f.Plan.Deadline, r.Text+f.conditions()
 	}
 	return r
 }
 
 // conditions says on what conditions the Job succeeds.
 func (f *facts) conditions() string {
-	limit, failed, failsAt := f.Limit.PerJob, f.Failed, f.Deadline
-	limited := limit < math.MaxInt32
+	limit, failed, failsAt := f.Spec.Limit.PerJob, f.Progress.Failed, f.Plan.Deadline
+	limited, restarts := limit < math.MaxInt32, f.Job.Spec.Template.Spec.RestartPolicy == corev1.RestartPolicyOnFailure
 	return cmp.Or(
 		textIf(f.Job.DeletionTimestamp != nil, "; only with the pods it has, because it is being deleted"),
-		textIf(f.Suspended, "; once it is resumed"),
-		textIf(f.Parallelism == 0, "; once its parallelism is above 0"),
+		textIf(f.suspended(), "; once it is resumed"),
+		textIf(f.parallelism() == 0, "; once its parallelism is above 0"),
 	) +
-		textIf(f.PerIndex(), "; at most "+count(f.Limit.PerIndex, "failure")+" per index") +
+		textIf(f.PerIndex(), "; at most "+count(f.Spec.Limit.PerIndex, "failure")+" per index") +
 		textIf(limited, fmt.Sprintf("; at most %s, %d so far", count(limit, "failure"), failed)) +
-		textIf(limited && f.CountRestarts, fmt.Sprintf(", and %s, %d so far",
+		textIf(limited && restarts, fmt.Sprintf(", and %s, %d so far",
 			either(limit <= 1, "no container restart", fmt.Sprintf("fewer than %d container restarts", limit)),
-			f.Restarts)) +
+			f.Progress.Restarts)) +
 		textIf(!limited && !f.PerIndex(), fmt.Sprintf("; no limit on failures, %d so far", failed)) +
 		textIf(!failsAt.IsZero(), "; before the deadline at "+f.clock(failsAt))
 }
@@ -313,34 +333,19 @@ func finished(job *batchv1.Job) Reason {
 		joined(": ", fmt.Sprintf("the Job is %s", end.Phase), end.Reason, end.Message))
 }
 
-// retry is when the next pod that is backing off may be created; zero if none is.
-func (f *facts) retry() time.Time {
-	return either(f.Wait > 0, f.Now.Add(f.Wait), time.Time{})
-}
-
-// goesOn reports whether the Job has not ended, and is not about to.
-func (f *facts) goesOn() bool {
-	return jobstatus.Finished(f.Job) == nil && f.Job.DeletionTimestamp == nil && f.Ending.Type == ""
-}
-
-// ends returns one of two words, by the way in which the Job ends.
-func (f *facts) ends(succeeds, fails string) string {
-	return either(f.Ending.Type == batchv1.JobSuccessCriteriaMet, succeeds, fails)
-}
-
 func (f *facts) textEnding() string {
-	text := fmt.Sprintf("the Job %s: %s: %s%s", f.ends("succeeds", "fails"), f.Ending.Reason, f.Ending.Message,
-		f.textDeletes())
-	return text + either(f.EndSettled, also("", f.TerminatingAfter, "pod", " terminating"),
+	text := fmt.Sprintf("the Job %s: %s: %s%s", f.ends("succeeds", "fails"), f.End.Condition.Reason,
+		f.End.Condition.Message, f.textDeletes())
+	return text + either(f.End.Settled, also("", f.Plan.Terminating, "pod", " terminating"),
 		"; the condition is set once all pods are observed and deleted")
 }
 
 func (f *facts) textRunning() string {
-	n := f.FailedIndexes.Len()
-	of := textIf(f.Completions != nil, fmt.Sprintf(" of %d", *cmp.Or(f.Completions, new(int32))))
-	return fmt.Sprintf("%s active, parallelism %d, %d%s succeeded%s", count(f.Active, "pod"), f.Parallelism,
-		f.Succeeded, of, textIf(n > 0, fmt.Sprintf(", %d failed", n))) +
-		textIf(f.Completions == nil && f.Succeeded > 0, ", so no further pod is created")
+	n := f.Progress.FailedIndexes.Len()
+	of := textIf(f.Spec.Completions != nil, fmt.Sprintf(" of %d", *cmp.Or(f.Spec.Completions, new(int32))))
+	return fmt.Sprintf("%s active, parallelism %d, %d%s succeeded%s", count(f.Progress.Active, "pod"), f.parallelism(),
+		f.Progress.Succeeded, of, textIf(n > 0, fmt.Sprintf(", %d failed", n))) +
+		textIf(f.Spec.Completions == nil && f.Progress.Succeeded > 0, ", so no further pod is created")
 }
 
 // unobserved counts the writes that are in flight.
@@ -351,15 +356,10 @@ func (f *facts) unobserved() string {
 
 func (f *facts) textDeletes() string { return also("deleting ", len(f.decision.Delete), "pod", "") }
 
-// clock renders a time in UTC, as RFC 3339 does, without the date if it is today's.
-func (f *facts) clock(t time.Time) string {
-	const day = 24 * time.Hour
-	return t.UTC().Format(either(t.Truncate(day).Equal(f.Now.Truncate(day)), "15:04:05Z07:00", time.RFC3339))
-}
-
 // textLost says when the next pod on a lost node counts as failed.
 func (f *facts) textLost() string {
-	return textIf(f.UntilLost > 0, "; a pod on a lost node counts as failed at "+f.clock(f.Now.Add(f.UntilLost)))
+	at := f.Now.Add(f.Progress.UntilLost)
+	return textIf(at.After(f.Now), "; a pod on a lost node counts as failed at "+f.clock(at))
 }
 
 // count renders a number of things: "3 pods".

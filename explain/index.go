@@ -21,7 +21,8 @@ const (
 	IndexFailed Code = "Failed"
 	// IndexRemoving: the pod of the index is deleted now.
 	IndexRemoving Code = "Removing"
-	// IndexStuck: the pod of the index is active, and cannot start or finish.
+	// IndexStuck: the pod of the index is active, and cannot start or finish. This code and the next two are those of
+	// [Explanation.With].
 	IndexStuck Code = "Stuck"
 	// IndexWaiting: the pod of the index is active, and cannot start or finish yet.
 	IndexWaiting Code = "Waiting"
@@ -76,9 +77,9 @@ func (e Explanation) Indexes() iter.Seq[IndexReason] { return slices.Values(e.un
 func (e Explanation) Index(index int32) IndexReason {
 	f, r := e.facts, IndexReason{Indexes: indexset.Range(index, index)}
 	switch {
-	case f == nil || !f.Indexed || index < 0 || index >= *f.Completions:
+	case f == nil || !f.Indexed() || index < 0 || index >= *f.Spec.Completions:
 		r.Code, r.Text = IndexUnknown, "not an index of the Job"
-	case f.Completed.Contains(index):
+	case f.Progress.Completed.Contains(index):
 		r.Code, r.Text = IndexCompleted, "completed"
 	default:
 		r = f.states(r.Indexes, false)[0]
@@ -127,24 +128,23 @@ func (e Explanation) Groups() []IndexReason {
 // Job that is not Indexed. grouped leaves the details of single indexes out of the texts.
 func (e Explanation) unfinished(grouped bool) []IndexReason {
 	f := e.facts
-	if f == nil || !f.Indexed {
+	if f == nil || !f.Indexed() {
 		return nil
 	}
-	return f.states(f.Completed.Complement(*f.Completions), grouped)
+	return f.states(f.Progress.Completed.Complement(*f.Spec.Completions), grouped)
 }
 
 // states returns the states of the given indexes, none of which is completed, in order.
 func (f *facts) states(indexes indexset.Set, grouped bool) (all []IndexReason) {
 	var withPods indexset.Builder
-	t := &template{f: f}
 	for index, p := range f.podsByIndex(indexes) {
 		withPods.Add(index)
-		all = append(all, f.state(indexset.Range(index, index), p, t, grouped))
+		all = append(all, f.state(indexset.Range(index, index), p, grouped))
 	}
-	rest, failed := indexes.Difference(withPods.Set()), f.FailedIndexes
+	rest, failed := indexes.Difference(withPods.Set()), f.Progress.FailedIndexes
 	for _, same := range []indexset.Set{rest.Intersection(failed), rest.Difference(failed)} {
 		for iv := range same.Intervals() {
-			all = append(all, f.state(indexset.Range(iv.First, iv.Last), indexPods{}, t, grouped))
+			all = append(all, f.state(indexset.Range(iv.First, iv.Last), indexPods{}, grouped))
 		}
 	}
 	slices.SortFunc(all, func(a, b IndexReason) int {
@@ -209,21 +209,19 @@ func failsBefore(r, other *record) bool {
 // state explains an index, or neighbouring indexes without a pod, by the first reason that
 // applies. The end of the Job ranks after pods that still exist, and before reasons about
 // the next pod.
-func (f *facts) state(indexes indexset.Set, p indexPods, t *template, grouped bool) IndexReason {
+func (f *facts) state(indexes indexset.Set, p indexPods, grouped bool) IndexReason {
 	index, _ := indexes.Min()
 	s := IndexReason{Indexes: indexes}
-	failed := f.FailedIndexes.Contains(index)
+	failed := f.Progress.FailedIndexes.Contains(index)
 	if r := cmp.Or(either(failed, p.fails, nil), f.Predecessor(index), p.failed); r != nil {
-		s.Pod, s.Failures, s.LastFailure = r.Pod.Name, r.Counts.Next(true).Total(), f.failure(r)
+		s.Pod, s.Failures, s.LastFailure = r.Pod.Name, r.Failures, f.failure(r)
 	}
 	if r := cmp.Or(p.active, p.terminating); r != nil {
 		s.Pod = r.Pod.Name
 	}
-	shown, says := &row{}, sign{} // of the active pod
+	var shown PodState // of the active pod
 	if p.active != nil {
-		if r, sign := f.diagnose(p.active.Pod, t); r != nil {
-			shown, says = r, sign
-		}
+		shown = f.podStates[p.active.Pod.UID]
 	}
 	match := s.LastFailure.Match
 	goesOn, failures := f.goesOn(), count(s.Failures, "failure")
@@ -236,41 +234,41 @@ func (f *facts) state(indexes indexset.Set, p indexPods, t *template, grouped bo
 		s.Code, s.Text = IndexFailed, "failed: its pod matched FailIndex "+match.Explain()
 	case failed:
 		// ignored failures do not count towards the limit
-		counted := count(p.fails.Counts.Next(true).Failures, "failure")
-		s.Code, s.Text = IndexFailed, "failed after "+counted+", the limit is "+strconv.Itoa(int(f.Limit.PerIndex))
+		counted := count(p.fails.Counted, "failure")
+		s.Code, s.Text = IndexFailed, "failed after "+counted+", the limit is "+strconv.Itoa(int(f.Spec.Limit.PerIndex))
 	case p.deletedBecause != "":
 		s.Code, s.Text = IndexRemoving, "deleting "+pods+", because "+deletionReasons[p.deletedBecause]
-	case p.active != nil && shown.cannot != "":
-		s.Code = either(shown.attention == AttentionStuck, IndexStuck, either(shown.attention == AttentionNone,
-			IndexStarting, IndexWaiting))
-		s.Text = pods + " " + shown.cannot + textIf(!grouped, ": "+says.text)
+	case shown.Code != "":
+		s.Code, s.Text = shown.Code, pods+" "+shown.Cannot+textIf(!grouped, ": "+shown.Why)
 	case p.active != nil:
 		s.Code, s.Text = IndexActive, "active"+textIf(!grouped, ", "+pods)
 	case p.creating:
 		s.Code, s.Text = IndexCreating, "creating a pod"
-	case p.terminating != nil && (f.ReplaceFailedOnly || !goesOn):
+	case p.terminating != nil && (f.Spec.ReplaceFailedOnly || !goesOn):
 		s.Code, s.Text = IndexTerminating, "waiting for "+pods+" to terminate"
 	case !goesOn && match.Action == batchv1.PodFailurePolicyActionFailJob:
 		s.Code, s.Text = IndexStopped, "not run again; its pod matched FailJob "+match.Explain()
-	case goesOn && !f.Suspended && f.Parallelism > 0 && delay > 0:
+	case goesOn && !f.suspended() && f.parallelism() > 0 && delay > 0:
 		s.Until = f.Now.Add(delay)
 		s.Code, s.Text = IndexBackingOff, "backing off"+textIf(!grouped, " until "+f.clock(s.Until)+" after "+failures)
 	default:
-		s.Reason = f.stateWithoutPod()
+		s.Reason = f.stateWithoutPod(s.LastFailure.Pod != "")
 	}
 	return s
 }
 
-// stateWithoutPod says why an index without a pod gets none.
-func (f *facts) stateWithoutPod() Reason {
+// stateWithoutPod says why an index without a pod gets none. Without a limit per index, the status does not list those
+// whose pod has failed.
+func (f *facts) stateWithoutPod(failed bool) Reason {
 	code, perIndex := f.reason.Code, f.PerIndex()
+	stopped := either(failed && !perIndex, IndexFailed, IndexStopped)
+	not := either(failed, "failed, and not done", "not done")
 	return cmp.Or(
-		when(code == JobFinished, IndexStopped, "not run, because the Job is "+
-			string(jobstatus.OutcomeOf(f.Job).Phase)),
-		when(code == JobEnding, IndexStopped, "not run, because the Job "+f.ends("succeeds", "fails")+": "+
-			f.Ending.Reason),
-		when(code == JobDeleting, IndexStopped, "not run, because "+f.reason.Text),
-		when(f.Wait > 0 && perIndex && !f.FillFreeSlots, IndexPending,
+		when(code == JobFinished, stopped, not+", because the Job is "+string(jobstatus.OutcomeOf(f.Job).Phase)),
+		when(code == JobEnding, stopped, not+", because the Job "+f.ends("succeeds", "fails")+": "+
+			f.End.Condition.Reason),
+		when(code == JobDeleting, stopped, not+", because "+f.reason.Text),
+		when(f.Plan.Wait > 0 && perIndex && !f.Spec.FillFreeSlots, IndexPending,
 			"pending, behind lower indexes that are backing off"),
 		when(code == JobRunning || code == JobCreating || code == JobBackingOff && perIndex, IndexPending,
 			"pending, limited by parallelism"),
@@ -310,7 +308,7 @@ func (t Totals) String() string {
 	return fmt.Sprintf("done %d", t.Done) + part("running", t.Running) + part("starting", t.Starting) +
 		part("waiting", t.Waiting) + part("stuck", t.Stuck) +
 		part("terminating", t.Terminating) + part("backing off", t.BackingOff) + part("pending", t.Pending) +
-		part("failed", t.Failed) + part("not run", t.Stopped)
+		part("failed", t.Failed) + part("not done", t.Stopped)
 }
 
 // Totals returns the totals before the decision is carried out.
@@ -319,31 +317,31 @@ func (e Explanation) Totals() Totals {
 	if f == nil {
 		return Totals{}
 	}
-	done := int(f.Succeeded)
+	done := int(f.Progress.Succeeded)
 	waiting := 0 // missing pods that wait for the backoff of the Job
-	if f.Wait > 0 && !f.PerIndex() {
-		waiting = int(f.Want - f.Active - either(f.ReplaceFailedOnly, f.Terminating, 0))
+	if f.Plan.Wait > 0 && !f.PerIndex() {
+		waiting = int(f.Plan.Want - f.Progress.Active - either(f.Spec.ReplaceFailedOnly, f.Progress.Terminating, 0))
 	}
 	n := map[Code]int{}
 	for _, s := range e.unfinished(false) {
 		n[s.Code] += s.Indexes.Len()
 	}
-	if !f.Indexed {
-		failed := f.Failed
+	if !f.Indexed() {
+		failed := f.Progress.Failed
 		if status := &f.Job.Status; f.reason.Code == JobFinished { // nothing more is counted
 			done, failed = int(status.Succeeded), status.Failed
 		}
 		lacking, code := len(f.decision.Create)+waiting, either(f.goesOn(), IndexPending, IndexStopped)
-		if f.Completions != nil {
-			lacking = max(0, int(*f.Completions)-done-int(f.Active))
+		if f.Spec.Completions != nil {
+			lacking = max(0, int(*f.Spec.Completions)-done-int(f.Progress.Active))
 		}
-		n = map[Code]int{code: lacking, IndexTerminating: int(f.Terminating), IndexFailed: int(failed)}
-		n[IndexActive] = int(f.Active)
-		for _, s := range f.symptoms() {
-			state := either(s.attention == AttentionStuck, IndexStuck,
-				either(s.attention == AttentionNone, IndexStarting, IndexWaiting))
-			n[state] += len(s.pods)
-			n[IndexActive] -= len(s.pods)
+		n = map[Code]int{code: lacking, IndexTerminating: int(f.Progress.Terminating), IndexFailed: int(failed)}
+		n[IndexActive] = int(f.Progress.Active)
+		for _, r := range f.pods {
+			if s := f.podStates[r.Pod.UID]; r.Active && s.Code != "" {
+				n[s.Code]++
+				n[IndexActive]--
+			}
 		}
 	}
 	waiting = min(waiting, n[IndexPending])

@@ -42,9 +42,13 @@ func TestNewerFields(t *testing.T) {
 // depends on the release of k8s.io/api that this is built with.
 func TestNotesOfANewerField(t *testing.T) {
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "train", UID: "job-uid"}}
-	must(t, json.Unmarshal([]byte(`{"scheduling": {"schedulingPolicy": {"basic": {}}}}`), &job.Spec))
+	if err := json.Unmarshal([]byte(`{"scheduling": {"schedulingPolicy": {"basic": {}}}}`), &job.Spec); err != nil {
+		t.Fatal(err)
+	}
 	d, err := decide.Job(decide.Snapshot{Job: job, Now: time.Date(2026, time.May, 1, 12, 0, 0, 0, time.UTC)})
-	must(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var want []explain.Reason
 	if _, found := reflect.TypeFor[batchv1.JobSpec]().FieldByName("Scheduling"); found {
 		want = []explain.Reason{{Code: explain.NoteUnknownField, Text: "spec.scheduling is newer than this version of jobfate and was ignored"}}

@@ -55,10 +55,10 @@ func (e Explanation) Notes() []Reason {
 		return nil
 	}
 	var notes []Reason
-	for _, text := range f.StatusRepairs {
+	for _, text := range f.Repairs.Status {
 		notes = append(notes, Reason{Code: NoteStatusRepaired, Text: text})
 	}
-	notes = append(notes, when(f.RecordDropped, NoteMemoryDropped,
+	notes = append(notes, when(f.Repairs.RecordDropped, NoteMemoryDropped,
 		"the backoff record belongs to an earlier Job of this name"))
 	for _, name := range newerFields(&f.Job.Spec) {
 		notes = append(notes, Reason{Code: NoteUnknownField,
@@ -67,14 +67,14 @@ func (e Explanation) Notes() []Reason {
 	notes = append(notes,
 		when(len(f.others) > 0, NoteForeignPods, count(len(f.others), "pod")+" of other owners "+
 			either(len(f.others) == 1, "was", "were")+" given, and ignored"),
-		when(f.PutOff, NoteStatusPutOff, "the status write is delayed: the last write is recent, and this "+
+		when(f.Plan.PutOff, NoteStatusPutOff, "the status write is delayed: the last write is recent, and this "+
 			"one changes little"))
 	notes = append(notes, f.selectorShared())
 	notes = append(notes, f.uncounted()...)
 	for _, text := range validation.StatusAdvice(f.Status) {
 		notes = append(notes, Reason{Code: NoteIndexesLarge, Text: text})
 	}
-	if names := f.Keys; f.Indexed {
+	if names := f.Spec.Keys; f.Indexed() {
 		for _, r := range f.pods {
 			notes = append(notes, ofAnnotations(r.Pod, names)...)
 		}
@@ -84,14 +84,14 @@ func (e Explanation) Notes() []Reason {
 
 // ofAnnotations returns notes about the annotations of a pod that are wrong.
 func ofAnnotations(pod *corev1.Pod, names tracking.Keys) []Reason {
-	index, counts := names.IndexOf(pod), names.CountsOf(pod.Annotations)
+	index := names.IndexOf(pod)
 	notes := []Reason{when(names.IndexConflict(pod), NoteIndexConflict,
 		fmt.Sprintf("pod %s: the annotation %s is %q, the label %q; %s",
 			pod.Name, names.Index, pod.Annotations[names.Index], pod.Labels[names.Index], inPlace(index)))}
 	for _, a := range [...]struct {
 		key  string
 		used int32
-	}{{names.Index, index}, {names.FailureCount, counts.Failures}, {names.IgnoredFailureCount, counts.Ignored}} {
+	}{{names.Index, index}, {names.FailureCount, 0}, {names.IgnoredFailureCount, 0}} {
 		text, ok := pod.Annotations[a.key]
 		n, err := strconv.Atoi(text)
 		notes = append(notes, when(ok && (err != nil || n < 0 || n > 1<<31-1), NoteBadAnnotation,
@@ -115,7 +115,7 @@ func (f *facts) uncounted() []Reason {
 		name := r.Pod.Name
 		switch {
 		case r.Lost:
-			silent = cmp.Or(silent, f.named(r)+" counts as failed: "+f.faultOf(r).text)
+			silent = cmp.Or(silent, f.named(r)+" counts as failed: "+f.failure(r).Fault)
 		case r.Succeeded && r.Pod.Status.Phase == corev1.PodFailed && !r.Listed:
 			zero = cmp.Or(zero, f.named(r)+" has the phase Failed and is read as succeeded: its containers "+
 				"exited with 0")
@@ -124,7 +124,7 @@ func (f *facts) uncounted() []Reason {
 		case !r.Valid && (r.Succeeded || r.Failed) && !r.Terminating:
 			misplaced = append(misplaced, name)
 		case r.Finalized:
-		case r.Succeeded && !f.Completed.Contains(r.Index):
+		case r.Succeeded && !f.Progress.Completed.Contains(r.Index):
 			succeeded = append(succeeded, name)
 		case r.Failed && !r.Ignored() && r.Pod.DeletionTimestamp == nil: // surplus pods lose it, and are deleted
 			failed = append(failed, name)
@@ -138,7 +138,7 @@ func (f *facts) uncounted() []Reason {
 		when(zero != "", NoteCountedOtherwise, zero),
 		when(len(misplaced) > 0, NoteNotCounted, count(len(misplaced), "pod")+
 			" finished without an index below completions and cannot be counted, such as "+append(misplaced, "")[0]),
-		f.unfinalized(succeeded, either(f.Indexed, 0, int(f.Succeeded-f.Unrecorded)), "pod",
+		f.unfinalized(succeeded, either(f.Indexed(), 0, int(f.Job.Status.Succeeded)+len(listed.Succeeded)), "pod",
 			"%s succeeded without the finalizer %s and cannot be counted, such as %s"),
 		f.unfinalized(failed, int(f.Job.Status.Failed)+len(listed.Failed), "pod",
 			"%s failed without the finalizer %s and cannot be counted, such as %s"),
@@ -154,7 +154,8 @@ func (f *facts) unfinalized(pods []string, counted int, noun, format string) Rea
 	if n <= 0 || f.InFlight.Status {
 		return Reason{}
 	}
-	return Reason{Code: NoteNotCounted, Text: fmt.Sprintf(format, count(n, noun), f.Keys.Finalizer, pods[len(pods)-1])}
+	return Reason{Code: NoteNotCounted,
+		Text: fmt.Sprintf(format, count(n, noun), f.Spec.Keys.Finalizer, pods[len(pods)-1])}
 }
 
 // newerFields returns the names of the set fields of a spec that this version does not read. Such

@@ -7,8 +7,7 @@
 //
 // A [Spec] is a list of rules. The first rule that matches a pod decides. If no rule
 // matches, the failure counts. A rule has one requirement: on exit codes, on pod
-// conditions, on reasons and messages ([StatusRequirement]), or a [Matcher], which is any
-// function of the pod. Of several requirements only one is used; see [Rule].
+// conditions, or a [Matcher], which is any function of the pod. Of several requirements only one is used; see [Rule].
 //
 // [Spec.Match] evaluates a pod. It skips a rule that cannot decide, because its action or
 // operator is unknown, or because it has no requirement.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/jobfate/jobfate/failurepolicy"
@@ -56,4 +57,14 @@ func ExampleMatcher() {
 	pod := &corev1.Pod{Status: corev1.PodStatus{Reason: "NodeLost"}}
 	fmt.Println(spec.Match(pod).Explain())
 	// Output: rule 0 (NodeGone) on reason NodeLost
+}
+
+func ExampleRuleNames() {
+	policy := &failurepolicy.Spec{Rules: []failurepolicy.Rule{{Name: "ExitCode2"}, {Name: "exit code 3"}, {Name: "0"}, {}}}
+	for _, err := range failurepolicy.RuleNames(policy, field.NewPath("spec", "podFailurePolicy")) {
+		fmt.Println(err.Field, err.Type)
+	}
+	// Output:
+	// spec.podFailurePolicy.rules[1].name Invalid value
+	// spec.podFailurePolicy.rules[2].name Invalid value
 }

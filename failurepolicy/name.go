@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -56,6 +57,26 @@ func (s *Spec) CheckNames(path func(rule int) *field.Path) (errs field.ErrorList
 			errs = append(errs, field.Invalid(path(i), name,
 				fmt.Sprintf("must be no more than %d bytes", maxReasonLength-len(prefix))))
 		}
+	}
+	return errs
+}
+
+// RuleNames returns the errors of [Spec.CheckNames] for the policy at a path. A rule without a name is identified by
+// its index and is always valid.
+func RuleNames(spec *Spec, path *field.Path) field.ErrorList {
+	return spec.CheckNames(func(rule int) *field.Path { return path.Child("rules").Index(rule).Child("name") })
+}
+
+// RuleNamesUpdate returns errors for changed names of rules, in addition to [RuleNames] of
+// the new ones: a pod failure policy is immutable, and so are its names. It does not
+// report added or removed rules: the API server does.
+func RuleNamesUpdate(spec, old *Spec, path *field.Path) (errs field.ErrorList) {
+	if spec == nil || old == nil {
+		return nil
+	}
+	for i := range min(len(spec.Rules), len(old.Rules)) {
+		errs = append(errs, apivalidation.ValidateImmutableField(spec.Rules[i].Name, old.Rules[i].Name,
+			path.Child("rules").Index(i).Child("name"))...)
 	}
 	return errs
 }

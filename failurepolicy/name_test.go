@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // KEP-4443, Validation. Without a path, an error has the position of the rule.
@@ -47,12 +48,8 @@ func TestCheckNames(t *testing.T) {
 		}},
 	} {
 		t.Run(strings.Join(c.names, " "), func(t *testing.T) {
-			spec := &Spec{}
-			for _, name := range c.names {
-				spec.Rules = append(spec.Rules, Rule{Name: name})
-			}
 			var got []string
-			for _, err := range spec.CheckNames(nil) {
+			for _, err := range specOf(c.names...).CheckNames(nil) {
 				got = append(got, strings.TrimSuffix(err.Field+": "+err.Type.String()+": "+err.Detail, ": "))
 			}
 			if !slices.Equal(got, c.want) {
@@ -62,12 +59,70 @@ func TestCheckNames(t *testing.T) {
 	}
 }
 
+// specOf returns a policy with rules of these names.
+func specOf(names ...string) *Spec {
+	spec := &Spec{}
+	for _, name := range names {
+		spec.Rules = append(spec.Rules, Rule{Name: name})
+	}
+	return spec
+}
+
+// TestCheckNames has the cases.
+func TestRuleNames(t *testing.T) {
+	for _, tc := range []struct {
+		spec *Spec
+		path *field.Path
+		want []string
+	}{
+		{spec: nil, path: field.NewPath("policy")},
+		{specOf("A", "A"), field.NewPath("policy"), []string{"policy.rules[1].name"}},
+		{specOf("A", "A"), nil, []string{"rules[1].name"}},
+	} {
+		if got := fieldsOf(RuleNames(tc.spec, tc.path)); !slices.Equal(got, tc.want) {
+			t.Errorf("%+v: got %v, want %v", tc.spec, got, tc.want)
+		}
+	}
+}
+
+// The pod failure policy is immutable, and KEP-4443 makes the names part of it.
+func TestRuleNamesUpdate(t *testing.T) {
+	const first, second, third = "policy.rules[0].name", "policy.rules[1].name", "policy.rules[2].name"
+	for name, tc := range map[string]struct {
+		now, was *Spec
+		want     []string
+	}{
+		"unchanged":                  {specOf("A", "", "C"), specOf("A", "", "C"), nil},
+		"renamed, named and unnamed": {specOf("B", "X", ""), specOf("A", "", "C"), []string{first, second, third}},
+		"swapped":                    {specOf("B", "A"), specOf("A", "B"), []string{first, second}},
+		"rules added or removed are reported by the API server": {specOf("A", "B"), specOf("A"), nil},
+		"no policy before": {specOf("A"), nil, nil},
+		"policy removed":   {nil, specOf("A"), nil},
+	} {
+		errs := RuleNamesUpdate(tc.now, tc.was, field.NewPath("policy"))
+		if got := fieldsOf(errs); !slices.Equal(got, tc.want) {
+			t.Errorf("%s: got %v, want %v", name, got, tc.want)
+		}
+		for _, err := range errs {
+			if err.Type != field.ErrorTypeInvalid || err.Detail != "field is immutable" {
+				t.Errorf("%s: got %v", name, err)
+			}
+		}
+	}
+}
+
+func fieldsOf(errs field.ErrorList) (fields []string) {
+	for _, err := range errs {
+		fields = append(fields, err.Field)
+	}
+	return fields
+}
+
 // Without a path, an error has the position of the rule.
 func TestSpec_positions(t *testing.T) {
-	spec := Spec{Rules: []Rule{{}, {Name: "a b", OnStatus: &StatusRequirement{}}}}
-	_, errs := spec.Prepare(nil)
-	if errs = append(errs, spec.CheckNames(nil)...); len(errs) != 2 || errs[0].Field != "[1]" || errs[1].Field != "[1]" {
-		t.Errorf("got %v, want two errors at [1]", errs)
+	spec := Spec{Rules: []Rule{{}, {Name: "a b"}}}
+	if errs := spec.CheckNames(nil); len(errs) != 1 || errs[0].Field != "[1]" {
+		t.Errorf("got %v, want an error at [1]", errs)
 	}
 }
 

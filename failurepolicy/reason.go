@@ -43,8 +43,7 @@ type Ref struct {
 // position from the end of the message: "... matching FailJob rule at index 1".
 func RuleOf(reason, message string) (Ref, bool) {
 	if reason == batchv1.JobReasonPodFailurePolicy {
-		_, position := cutRule(message)
-		return Ref{Index: position}, true
+		return Ref{Index: positionIn(message)}, true
 	}
 	name, ok := strings.CutPrefix(reason, prefix)
 	if !ok || name == "" {
@@ -56,14 +55,13 @@ func RuleOf(reason, message string) (Ref, bool) {
 // ofRule is the end of the Job controller's message, before the position of the rule.
 const ofRule = " matching " + string(batchv1.PodFailurePolicyActionFailJob) + " rule at index "
 
-// cutRule returns the part of a message that says what matched, and the position of the rule; -1 for
-// none.
-func cutRule(message string) (evidence string, position int) {
+// positionIn returns the position of the rule in a message; -1 for none.
+func positionIn(message string) int {
 	at := strings.LastIndex(message, ofRule)
 	if at < 0 {
-		return "", -1
+		return -1
 	}
-	return message[:at], readPosition(message[at+len(ofRule):])
+	return readPosition(message[at+len(ofRule):])
 }
 
 // readPosition parses a position without sign and leading zeros. It returns -1 for any other

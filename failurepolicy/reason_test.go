@@ -68,7 +68,7 @@ func TestFindInvertsReason(t *testing.T) {
 // The edges of a position, which random texts seldom meet.
 func TestRuleOf_message(t *testing.T) {
 	for message, want := range map[string]int{
-		" matching FailJob rule at index 19": 19, "... matching FailJob rule at index -1": -1,
+		" matching FailJob rule at index 19": 19, "... matching FailJob rule at index -2": -1,
 		"... matching FailJob rule at index 99999999999999999999": -1,
 	} {
 		if got, ok := failurepolicy.RuleOf("PodFailurePolicy", message); !ok || got != (failurepolicy.Ref{Index: want}) {

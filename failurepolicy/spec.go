@@ -36,11 +36,8 @@ type Rule struct {
 	// OnExitCodes is set. A pattern without a status means the status True, which is the
 	// default of the API server.
 	OnPodConditions []batchv1.PodFailurePolicyOnPodConditionsPattern `json:"onPodConditions,omitempty"`
-	// OnStatus is a requirement on reasons and messages, as data. It needs [Spec.Prepare], and is
-	// ignored if one of the other two is set.
-	OnStatus *StatusRequirement `json:"onStatus,omitempty"`
 	// Matcher is a requirement that the Kubernetes API cannot express. It is ignored if
-	// OnExitCodes or OnPodConditions is set. Prepare sets it from OnStatus.
+	// OnExitCodes or OnPodConditions is set.
 	Matcher Matcher `json:"-"`
 }
 
@@ -67,10 +64,29 @@ func FromAPI(p *batchv1.PodFailurePolicy, names ...string) *Spec {
 	return s
 }
 
+// DeepCopyInto copies the policy. Matchers are functions, which both then share.
+func (s *Spec) DeepCopyInto(out *Spec) {
+	*out = Spec{Rules: slices.Clone(s.Rules)}
+	for i, r := range out.Rules {
+		out.Rules[i].OnExitCodes = r.OnExitCodes.DeepCopy()
+		out.Rules[i].OnPodConditions = slices.Clone(r.OnPodConditions)
+	}
+}
+
+// DeepCopy returns a copy of the policy.
+func (s *Spec) DeepCopy() *Spec {
+	if s == nil {
+		return nil
+	}
+	out := &Spec{}
+	s.DeepCopyInto(out)
+	return out
+}
+
 // ToAPI returns the policy in the form of the Kubernetes API, without the names. A nil
 // Spec gives a nil policy. The result shares nothing with s.
 //
-// A rule with only a Matcher or OnStatus keeps its place, so that the positions of other rules do not
+// A rule with only a Matcher keeps its place, so that the positions of other rules do not
 // change. It has no requirement and matches nothing. The API server rejects such a rule,
 // so the loss is noticed.
 func (s *Spec) ToAPI() *batchv1.PodFailurePolicy {

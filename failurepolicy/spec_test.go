@@ -202,3 +202,14 @@ func TestToAPIKeepsThePlaceOfARuleItCannotExpress(t *testing.T) {
 	pod.Status.Reason = "Evicted"
 	Same(t, "after ToAPI", failurepolicy.FromAPI(api).Match(pod).Explain(), "rule 1 on container main, exit code 2")
 }
+
+// A copy is equal, and shares nothing that can change.
+func TestDeepCopy(t *testing.T) {
+	spec := &failurepolicy.Spec{Rules: []failurepolicy.Rule{
+		{Name: "a", Action: ignore, OnExitCodes: in("main", 1)}, {Action: count, OnPodConditions: disrupted()},
+	}}
+	SharesNothing(t, spec, spec.DeepCopy())
+	if (*failurepolicy.Spec)(nil).DeepCopy() != nil {
+		t.Error("the copy of nil is not nil")
+	}
+}

@@ -32,17 +32,38 @@ func (d *Decider) choose(s *State, rule int, f *Failure, at time.Time) choice {
 	return choice{step: -1, action: FailGroup}
 }
 
+// charged returns the names of the charged budgets.
+func (c *choice) charged() (names []string) {
+	for _, b := range c.charges {
+		names = append(names, b.Name)
+	}
+	return names
+}
+
+// used returns what has been charged to a budget that a member charges.
+func (s *State) used(b *Budget, m Member) Use { return s.part(b.scope(), m).Used[b.Name] }
+
+// renewals returns why budgets are full again when a failure charges them.
+func (s *State) renewals(charges []*Budget, f *Failure) (list []Renewed) {
+	for _, b := range charges {
+		if r := b.renewal(s.used(b, f.Member), f); r != (Renewed{}) {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
 // possible reports whether a step can be taken, and from which time on: zero if it charges nothing. A member
 // without a name cannot be restarted alone, and a restart that cannot be counted is not possible.
 func (s *State) possible(e effect, charges []*Budget, f *Failure, at time.Time) (from time.Time, possible bool) {
-	if !f.has(e.needs) || e.counts != "" && s.part(e.counts, f.Member).Restarts == math.MaxInt32 {
+	if !f.has(e.needs) || e.counts != "" && s.Attempt(f.Member) == math.MaxInt32 {
 		return at, false
 	}
 	for _, b := range charges {
 		if !f.has(b.scope()) {
 			return at, false
 		}
-		free, possible := b.available(s.part(b.scope(), f.Member).Used[b.Name], at)
+		free, possible := b.available(b.renewed(s.used(b, f.Member), f), at)
 		if !possible {
 			return at, false
 		}
@@ -60,8 +81,8 @@ func (s *State) delayed(step *Step, f *Failure, at, from time.Time) time.Time {
 		return time.Time{}
 	}
 	if step.Backoff != nil {
-		restarts := min(s.part(counts, f.Member).restarts()+1, math.MaxInt32)
-		if t := at.Add(step.Backoff.Delay(int32(restarts))); t.After(from) {
+		restarts := s.part(counts, f.Member).restarts() + 1
+		if t := at.Add(step.Backoff.Delay(restarts)); t.After(from) {
 			from = t
 		}
 	}
@@ -74,19 +95,22 @@ func (s *State) delayed(step *Step, f *Failure, at, from time.Time) time.Time {
 // carryOut returns the state after a choice. The state that it is given does not change.
 func (p *Policy) carryOut(s State, c choice, f *Failure) State {
 	e, attempt := effects[c.action], s.Attempt(f.Member)
-	s.Version, s.Phase = StateVersion, e.phase
+	s.Version = StateVersion
+	if e.phase == Suspended {
+		s.Phase = Suspended
+	}
 	for _, scope := range [...]Scope{PerGroup, PerTemplate, PerMember} {
 		part, changed := s.part(scope, f.Member), false
 		for _, b := range c.charges {
 			if b.scope() == scope {
-				part.Used, changed = p.charged(part.Used, b, c.from), true
+				part.Used, changed = p.charged(part.Used, b, &c, f), true
 			}
 		}
 		if scope == PerMember && c.action == Leave {
-			part.Left, changed = &attempt, true
+			part.LeftAttempt, changed = &attempt, true
 		}
 		if scope == e.counts {
-			part.Restarts, part.NotBefore, changed = int32(part.restarts())+1, nil, true
+			part.Restarts, part.NotBefore, changed = part.restarts()+1, nil, true
 			if !c.notBefore.IsZero() {
 				part.NotBefore = &metav1.Time{Time: c.notBefore}
 			}
@@ -125,26 +149,32 @@ func withPart(parts map[string]Part, name string, part Part) map[string]Part {
 
 // charged returns what has been charged to budgets after one more charge. Budgets that only an
 // earlier policy had are dropped, so that the state stays bounded.
-func (p *Policy) charged(used map[string]Use, charge *Budget, at time.Time) map[string]Use {
+func (p *Policy) charged(used map[string]Use, charge *Budget, c *choice, f *Failure) map[string]Use {
 	out := map[string]Use{}
 	for name, use := range used {
 		if b := p.budget(name); b != nil && b.scope() == charge.scope() {
 			out[name] = use
 		}
 	}
-	out[charge.Name] = charge.charge(out[charge.Name], at)
+	out[charge.Name] = charge.charge(charge.renewed(out[charge.Name], f), c, f.Progress)
 	return out
 }
 
-// renewed returns the parts after a restart of the group, which empties some budgets.
+// renewed returns the parts after a restart of the group, which empties some budgets. What else renews them is kept.
 func (p *Policy) renewed(parts map[string]Part, scope Scope) map[string]Part {
 	parts = maps.Clone(parts)
 	for name, part := range parts {
 		part.Used = maps.Clone(part.Used)
-		maps.DeleteFunc(part.Used, func(budget string, _ Use) bool {
+		for budget, use := range part.Used {
 			b := p.budget(budget)
-			return b != nil && b.Renew && b.scope() == scope
-		})
+			if b == nil || !b.Renew.WithGroup || b.scope() != scope {
+				continue
+			}
+			part.Used[budget] = use.emptied()
+			if use.QuietSince == nil && use.Progress == 0 {
+				delete(part.Used, budget)
+			}
+		}
 		parts[name] = part
 	}
 	return parts

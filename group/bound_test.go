@@ -21,6 +21,9 @@ func restarts(s group.Step) bool {
 	return restartsGroup(s) || s.Action == group.RestartTemplate || s.Action == group.RestartMember
 }
 
+// forgives reports whether a budget is renewed without a restart of the group.
+func forgives(b group.Budget) bool { return b.Renew.Quiet != 0 || b.Renew.Progress != 0 }
+
 // chargedPart names the part of the group whose budget a failure of a member charges; empty for none.
 func chargedPart(b group.Budget, m group.Member) string {
 	switch b.Per {
@@ -35,7 +38,7 @@ func chargedPart(b group.Budget, m group.Member) string {
 // mostRestarts returns the bound of the package comment: the group restarts at most as often as these steps find units
 // in budgets that they do not empty, and all restarts find units in budgets, in those with renew again after each
 // restart of the group.
-func mostRestarts(p *group.Policy, members []group.Member) (n int64, bounded bool) {
+func mostRestarts(p *group.Policy, members []group.Member) (n int32, bounded bool) {
 	groups, bounded := fewestUnits(p, members, restartsGroup, 0)
 	if !bounded {
 		return 0, false
@@ -45,12 +48,12 @@ func mostRestarts(p *group.Policy, members []group.Member) (n int64, bounded boo
 
 // fewestUnits returns the size of the smallest set of budgets without a window such that each of these steps charges one
 // of them. A budget with renew counts as often as it is filled. It tries all sets of budgets.
-func fewestUnits(p *group.Policy, members []group.Member, of func(group.Step) bool, filled int64) (least int64, possible bool) {
+func fewestUnits(p *group.Policy, members []group.Member, of func(group.Step) bool, filled int32) (least int32, possible bool) {
 	for set := range 1 << len(p.Budgets) {
-		var sum int64
+		var sum int32
 		chosen := map[string]bool{}
 		for i, b := range p.Budgets {
-			if set&(1<<i) == 0 || b.Window != nil || b.Renew && filled == 0 {
+			if set&(1<<i) == 0 || b.Window != 0 || forgives(b) || b.Renew.WithGroup && filled == 0 {
 				continue
 			}
 			parts := map[string]bool{}
@@ -58,8 +61,8 @@ func fewestUnits(p *group.Policy, members []group.Member, of func(group.Step) bo
 				parts[chargedPart(b, m)] = true
 			}
 			delete(parts, "")
-			units := int64(b.Max) * int64(len(parts))
-			if b.Renew {
+			units := b.Max * int32(len(parts))
+			if b.Renew.WithGroup {
 				units *= filled
 			}
 			sum, chosen[b.Name] = sum+units, true
@@ -76,7 +79,7 @@ func fewestUnits(p *group.Policy, members []group.Member, of func(group.Step) bo
 }
 
 // reaches returns the most restarts of a group after any failures.
-func reaches(t *testing.T, p *group.Policy, members []group.Member) (most int64) {
+func reaches(t *testing.T, p *group.Policy, members []group.Member) (most int32) {
 	t.Helper()
 	d := Must(group.NewDecider(p))
 	seen, todo := map[string]bool{}, []group.State{{}}
@@ -97,7 +100,7 @@ func reaches(t *testing.T, p *group.Policy, members []group.Member) (most int64)
 
 // A group restarts as often as its budgets allow, and no more.
 func TestDecide_restartsReachTheBound(t *testing.T) {
-	for rules, want := range map[string]int64{ // -1 for no bound
+	for rules, want := range map[string]int32{ // -1 for no bound
 		"CompleteGroup":                           0,
 		"RestartGroup none":                       0,
 		"RestartGroup two":                        2,
@@ -140,9 +143,9 @@ func TestDecide_restartsAreBounded(t *testing.T) {
 			Per: rapid.SampledFrom([]group.Scope{group.PerGroup, group.PerTemplate, group.PerMember}).Draw(t, "per")})
 		for i := range p.Budgets {
 			b := &p.Budgets[i]
-			b.Renew = b.Renew || renew && (b.Per == group.PerTemplate || b.Per == group.PerMember)
+			b.Renew.WithGroup = b.Renew.WithGroup || renew && (b.Per == group.PerTemplate || b.Per == group.PerMember)
 			if !windows {
-				b.Window, b.Wait = nil, false
+				b.Window, b.Wait, b.Renew.Quiet, b.Renew.Progress = 0, false, 0, 0
 			}
 		}
 		for _, r := range p.Rules {
@@ -189,7 +192,7 @@ func withinWindows(t *rapid.T, p *group.Policy, d group.Decision, now time.Time,
 		}
 	}
 	for _, b := range p.Budgets {
-		if b.Window == nil || b.Renew || !slices.Contains(p.Rules[d.Rule].Steps[d.Step].Charges, b.Name) {
+		if b.Window == 0 || b.Renew != (group.Renewal{}) || !slices.Contains(p.Rules[d.Rule].Steps[d.Step].Charges, b.Name) {
 			continue
 		}
 		of := b.Name + " of " + chargedPart(b, d.Failure.Member)
@@ -197,7 +200,7 @@ func withinWindows(t *rapid.T, p *group.Policy, d group.Decision, now time.Time,
 		for _, end := range restarted[of] {
 			n := 0
 			for _, t := range restarted[of] {
-				if !t.After(end) && t.After(end.Add(-b.Window.Duration)) {
+				if !t.After(end) && t.After(end.Add(-b.Window)) {
 					n++
 				}
 			}

@@ -80,18 +80,25 @@ func (b *Budget) check(path *field.Path) (errs field.ErrorList) {
 		errs = append(errs, field.Invalid(path.Child("max"), b.Max, "must be greater than or equal to 0"))
 	}
 	switch {
-	case b.Window == nil && b.Wait:
+	case b.Window == 0 && b.Wait:
 		errs = append(errs, field.Invalid(path.Child("wait"), b.Wait,
 			"needs a window: without one, a used budget stays used"))
-	case b.Window == nil:
-	case b.window() < time.Second:
-		errs = append(errs, field.Invalid(path.Child("window"), b.Window.Duration.String(), "must be at least 1s"))
+	case b.Window == 0:
+	case b.Window < time.Second:
+		errs = append(errs, field.Invalid(path.Child("window"), b.Window.String(), "must be at least 1s"))
 	case b.Max < 1 || b.Max > maxWindowMax:
 		errs = append(errs, field.Invalid(path.Child("max"), b.Max,
 			fmt.Sprintf("must be from 1 to %d with a window, because the state has the time of each", maxWindowMax)))
 	}
-	if b.Renew && b.scope() == PerGroup {
-		errs = append(errs, field.Invalid(path.Child("renew"), b.Renew, "is for budgets of templates and members"))
+	at := path.Child("renew")
+	if b.Renew.WithGroup && b.scope() == PerGroup {
+		errs = append(errs, field.Invalid(at.Child("withGroup"), true, "is for budgets of templates and members"))
+	}
+	if quiet := b.Renew.Quiet; quiet != 0 && quiet < time.Second {
+		errs = append(errs, field.Invalid(at.Child("quiet"), quiet.String(), "must be at least 1s"))
+	}
+	if b.Renew.Progress < 0 {
+		errs = append(errs, field.Invalid(at.Child("progress"), b.Renew.Progress, "must not be negative"))
 	}
 	return errs
 }
@@ -133,33 +140,16 @@ func (p *Policy) checkSteps(r *Rule, members []Member, path *field.Path) (errs f
 	always := false
 	for i := range r.Steps {
 		step, at := &r.Steps[i], path.Index(i)
-		effect, known := effects[step.Action]
-		if !known {
-			errs = append(errs, field.NotSupported(at.Child("action"), step.Action, slices.Sorted(maps.Keys(effects))))
-		}
 		if always {
 			errs = append(errs, field.Invalid(at, step.Action, "is behind a step that is always possible"))
 		}
-		always = true
-		scopes := []Scope{effect.needs}
-		for j, name := range step.Charges {
-			b := p.budget(name)
-			switch {
-			case b == nil:
-				errs = append(errs, field.NotFound(at.Child("charges").Index(j), name))
-				continue
-			case slices.Contains(step.Charges[:j], name):
-				errs = append(errs, field.Duplicate(at.Child("charges").Index(j), name))
+		always = p.alwaysPossible(step)
+		errs = append(errs, p.checkStep(step, at)...)
+		scopes := []Scope{effects[step.Action].needs}
+		for _, name := range step.Charges {
+			if b := p.budget(name); b != nil {
+				scopes = append(scopes, b.scope())
 			}
-			always = always && b.Wait
-			scopes = append(scopes, b.scope())
-		}
-		if p.emptiesAll(step) {
-			errs = append(errs, field.Invalid(at.Child("charges"), step.Charges,
-				fmt.Sprintf("%s empties all these budgets: charge one without renew, or none", step.Action)))
-		}
-		if step.Backoff != nil {
-			errs = append(errs, checkBackoff(step.Backoff, effect, at.Child("backoff"))...)
 		}
 		for _, m := range members {
 			for _, scope := range scopes {
@@ -172,13 +162,44 @@ func (p *Policy) checkSteps(r *Rule, members []Member, path *field.Path) (errs f
 	return errs
 }
 
+// checkStep checks a step by itself.
+func (p *Policy) checkStep(step *Step, path *field.Path) (errs field.ErrorList) {
+	effect, known := effects[step.Action]
+	if !known {
+		errs = append(errs, field.NotSupported(path.Child("action"), step.Action, slices.Sorted(maps.Keys(effects))))
+	}
+	for i, name := range step.Charges {
+		if at := path.Child("charges").Index(i); p.budget(name) == nil {
+			errs = append(errs, field.NotFound(at, name))
+		} else if slices.Contains(step.Charges[:i], name) {
+			errs = append(errs, field.Duplicate(at, name))
+		}
+	}
+	if p.emptiesAll(step) {
+		errs = append(errs, field.Invalid(path.Child("charges"), step.Charges,
+			fmt.Sprintf("%s empties all these budgets: charge one without withGroup, or none", step.Action)))
+	}
+	if step.Backoff != nil {
+		errs = append(errs, checkBackoff(step.Backoff, effect, path.Child("backoff"))...)
+	}
+	return errs
+}
+
+// alwaysPossible reports whether no budget can refuse a step.
+func (p *Policy) alwaysPossible(step *Step) bool {
+	return !slices.ContainsFunc(step.Charges, func(name string) bool {
+		b := p.budget(name)
+		return b == nil || !b.Wait
+	})
+}
+
 // emptiesAll reports whether a step empties all budgets that it charges: it could be taken again and again. It is
 // enough to look at one step, as all restarts of the group empty the same budgets: those that another step would
 // empty for it, it empties itself.
 func (p *Policy) emptiesAll(step *Step) bool {
 	kept := func(name string) bool {
 		b := p.budget(name)
-		return b == nil || !b.Renew || b.scope() == PerGroup
+		return b == nil || !b.Renew.WithGroup || b.scope() == PerGroup
 	}
 	return effects[step.Action].counts == PerGroup && len(step.Charges) > 0 && !slices.ContainsFunc(step.Charges, kept)
 }

@@ -39,9 +39,11 @@ func TestCheck(t *testing.T) {
 			`spec.rules[0].onExitCodes.values[0]: Invalid value: 0: is not the exit code of a failure`},
 		"a window without room": {`{budgets: [{name: x, max: 0, window: 1h}]}`, noMembers,
 			`spec.budgets[0].max: Invalid value: 0: must be from 1 to 100 with a window, because the state has the time of each`},
-		"renewed group": {`{budgets: [{name: x, max: 1, renew: true}]}`, noMembers, `spec.budgets[0].renew: Invalid value: true: is for budgets of templates and members`},
-		"a step that renews its only budget": {`{budgets: [{name: x, per: Member, max: 1, renew: true}], rules: [{steps: [{action: RestartGroup, charges: [x]}]}]}`, noMembers,
-			`spec.rules[0].steps[0].charges: Invalid value: ["x"]: RestartGroup empties all these budgets: charge one without renew, or none`},
+		"renewed group":       {`{budgets: [{name: x, max: 1, renew: {withGroup: true}}]}`, noMembers, `spec.budgets[0].renew.withGroup: Invalid value: true: is for budgets of templates and members`},
+		"a short quiet time":  {`{budgets: [{name: x, max: 1, renew: {quiet: 10ms}}]}`, noMembers, `spec.budgets[0].renew.quiet: Invalid value: "10ms": must be at least 1s`},
+		"a negative progress": {`{budgets: [{name: x, max: 1, renew: {progress: -1}}]}`, noMembers, `spec.budgets[0].renew.progress: Invalid value: -1: must not be negative`},
+		"a step that renews its only budget": {`{budgets: [{name: x, per: Member, max: 1, renew: {withGroup: true}}], rules: [{steps: [{action: RestartGroup, charges: [x]}]}]}`, noMembers,
+			`spec.rules[0].steps[0].charges: Invalid value: ["x"]: RestartGroup empties all these budgets: charge one without withGroup, or none`},
 		"a wrong pattern":  {`{rules: [{onMessagePatterns: [ok, "(" ], steps: [{action: Leave}]}]}`, noMembers, "spec.rules[0].onMessagePatterns[1]: Invalid value: \"(\": error parsing regexp: missing closing ): `(`"},
 		"a wrong operator": {`{rules: [{onExitCodes: {operator: Is, values: [1]}, steps: [{action: Leave}]}]}`, noMembers, `spec.rules[0].onExitCodes.operator: Unsupported value: "Is": supported values: "In", "NotIn"`},
 		"no exit codes":    {`{rules: [{onExitCodes: {operator: In, values: []}, steps: [{action: Leave}]}]}`, noMembers, `spec.rules[0].onExitCodes.values: Required value: at least one exit code`},
@@ -100,7 +102,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// "A step that restarts or suspends the group must charge a budget without Renew, or none, because it empties the
+// "A step that restarts or suspends the group must charge a budget without WithGroup, or none, because it empties the
 // others".
 func TestCheck_renewedByItself(t *testing.T) {
 	for rules, want := range map[string]string{ // the fields with errors
@@ -131,8 +133,8 @@ func TestCheck_renewedByItself(t *testing.T) {
 		}
 	}
 	// A budget of the group may not have renew, and no restart empties it.
-	shared := &group.Policy{Budgets: []group.Budget{{Name: "x", Max: 1, Renew: true}}, Rules: rulesOf("RestartGroup x")}
-	if errs := shared.Check(nil, nil); len(errs) != 1 || errs[0].Field != "budgets[0].renew" {
+	shared := &group.Policy{Budgets: []group.Budget{{Name: "x", Max: 1, Renew: group.Renewal{WithGroup: true}}}, Rules: rulesOf("RestartGroup x")}
+	if errs := shared.Check(nil, nil); len(errs) != 1 || errs[0].Field != "budgets[0].renew.withGroup" {
 		t.Errorf("a budget of the group: %v, want an error of its renew alone", errs)
 	}
 }

@@ -1,13 +1,15 @@
 package group
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
-
-	"github.com/jobfate/jobfate/failurepolicy"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // Decision is the decision about one failure.
@@ -17,31 +19,56 @@ type Decision struct {
 	Changed bool
 	// Action is what to do; empty if no failure is open.
 	Action Action
-	// Rule is the position of the rule that matched; -1 for none. Step is the position of its step;
-	// -1 if none could be taken. If either is -1, the group fails.
-	Rule, Step int
-	// Failure is the failure that the decision is about.
-	Failure Failure
+	// Match is the failure that the decision is about, and its rule. Step is the position of the step of that rule; -1
+	// if none could be taken. Without a rule or a step, the group fails.
+	Match
+	Step int
+	// Charged lists the budgets that the step has taken a unit from, and Renewed says which of them were full again,
+	// and why.
+	Charged []string
+	Renewed []Renewed
 	// NotBefore is when this step lets the Jobs that it restarts be created, or the group be resumed; zero if
 	// at once. An earlier restart may be delayed longer: [State.NotBefore] has the latest of all.
 	NotBefore time.Time
 	// Open is the number of failures that have not been decided yet: call Decide again.
-	Open int
+	Open int32
 }
+
+// Match is the rule and the failure that decide.
+type Match struct {
+	// Rule is the position of the rule; -1 if none matches.
+	Rule int
+	// Failure is the failure, and Position its place in the list that was passed; -1 if there is none.
+	Failure  Failure
+	Position int
+}
+
+// FirstMatch returns the first rule that matches one of the failures, and the earliest failure that it matches; if no
+// rule matches, the earliest of all. It does not read steps. The error says which requirements cannot be read.
+func FirstMatch(rules []Rule, failures []Failure) (Match, error) {
+	var errs field.ErrorList
+	for i := range rules {
+		errs = append(errs, rules[i].check(field.NewPath("rules").Index(i))...)
+	}
+	if err := errs.ToAggregate(); err != nil {
+		return noMatch, err
+	}
+	return (&Decider{rules: compile(rules)}).first(nil, failures), nil
+}
+
+var noMatch = Match{Rule: -1, Position: -1}
 
 // Decide decides about the first of the failures that have not been decided yet. It is
 // [NewDecider] and [Decider.Decide] in one call. Without failures, it does not read the policy.
 func Decide(policy *Policy, state State, failures []Failure, now time.Time) (Decision, error) {
-	d := &Decider{}
-	if len(failures) > 0 {
-		var err error
-		d, err = NewDecider(policy)
-		if err != nil {
-			return Decision{State: state, Rule: -1, Step: -1}, err
-		}
+	if len(failures) == 0 {
+		return (&Decider{}).Decide(state, nil, now)
 	}
-	return d.Decide(state, failures, now)
+	return (&prepared{policy: policy}).decide(state, failures, now)
 }
+
+// undecided returns the decision about no failure.
+func undecided(s State) Decision { return Decision{State: s, Match: noMatch, Step: -1} }
 
 // Decider is a policy that is ready to decide. It is immutable.
 type Decider struct {
@@ -56,8 +83,8 @@ type compiled struct {
 	charges  [][]*Budget // by step
 }
 
-// NewDecider prepares a policy. It refuses what [Policy.Check] refuses without knowing the members.
-// The Decider does not refer to the policy.
+// NewDecider prepares a policy. It refuses what [Policy.Check] refuses without knowing the members; [Policy.Lenient]
+// drops that. The Decider does not refer to the policy.
 func NewDecider(policy *Policy) (*Decider, error) {
 	if err := policy.Check(nil, nil).ToAggregate(); err != nil {
 		return nil, err
@@ -66,11 +93,9 @@ func NewDecider(policy *Policy) (*Decider, error) {
 	if d.policy == nil {
 		d.policy = &Policy{}
 	}
-	for i := range d.policy.Rules {
-		r := compiled{Rule: &d.policy.Rules[i]}
-		for _, pattern := range r.OnMessagePatterns {
-			r.patterns = append(r.patterns, regexp.MustCompile(pattern))
-		}
+	d.rules = compile(d.policy.Rules)
+	for i := range d.rules {
+		r := &d.rules[i]
 		for _, step := range r.Steps {
 			var budgets []*Budget
 			for _, name := range step.Charges {
@@ -78,9 +103,20 @@ func NewDecider(policy *Policy) (*Decider, error) {
 			}
 			r.charges = append(r.charges, budgets)
 		}
-		d.rules = append(d.rules, r)
 	}
 	return d, nil
+}
+
+// compile compiles the patterns of rules.
+func compile(rules []Rule) []compiled {
+	out := make([]compiled, len(rules))
+	for i := range rules {
+		out[i].Rule = &rules[i]
+		for _, pattern := range rules[i].OnMessagePatterns {
+			out[i].patterns = append(out[i].patterns, regexp.MustCompile(pattern))
+		}
+	}
+	return out
 }
 
 func (p *Policy) budget(name string) *Budget {
@@ -99,7 +135,7 @@ func (p *Policy) budget(name string) *Budget {
 // counts as one of now. The error is an *UnknownVersionError or an *OldStateError; the state is then
 // returned as it is.
 func (d *Decider) Decide(state State, failures []Failure, now time.Time) (Decision, error) {
-	none := Decision{State: state, Rule: -1, Step: -1}
+	none := undecided(state)
 	if state.Version > StateVersion {
 		return none, &UnknownVersionError{Version: state.Version}
 	}
@@ -109,18 +145,30 @@ func (d *Decider) Decide(state State, failures []Failure, now time.Time) (Decisi
 			return none, &OldStateError{Member: f.Member, Attempt: f.Attempt, State: attempt}
 		}
 	}
-	rule, f := d.first(&state, failures)
-	if f == nil {
+	match := d.first(&state, failures)
+	if match.Position < 0 {
 		return none, nil
 	}
-	at := f.At
+	f, at := match.Failure, match.Failure.At
 	if at.IsZero() || at.After(now) {
-		at = now
+		at, f.At = now, time.Time{} // a time that is not known ends no quiet time
 	}
-	c := d.choose(&state, rule, f, stored(at))
-	next := d.policy.carryOut(state, c, f)
-	return Decision{State: next, Changed: true, Action: c.action, Rule: rule, Step: c.step, Failure: *f,
-		NotBefore: c.notBefore, Open: next.open(failures)}, nil
+	c := d.choose(&state, match.Rule, &f, stored(at))
+	next := d.policy.carryOut(state, c, &f)
+	if phase := effects[c.action].phase; phase.ended() {
+		next = next.Finish(phase, f.Reason, at)
+		next.End.Rule = d.nameOf(match.Rule)
+	}
+	return Decision{State: next, Changed: true, Action: c.action, Match: match, Step: c.step, Charged: c.charged(),
+		Renewed: state.renewals(c.charges, &f), NotBefore: c.notBefore, Open: next.open(failures)}, nil
+}
+
+// nameOf returns the name of a rule, or its position if it has none; empty for no rule.
+func (d *Decider) nameOf(rule int) string {
+	if rule < 0 {
+		return ""
+	}
+	return cmp.Or(d.rules[rule].Name, strconv.Itoa(rule))
 }
 
 // isOpen reports whether a failure of an attempt up to the current one has not been decided yet.
@@ -129,7 +177,7 @@ func (s *State) isOpen(f *Failure) bool {
 	return s.Phase == "" && f.Attempt == attempt && !s.left(f.Member, attempt)
 }
 
-func (s *State) open(failures []Failure) (n int) {
+func (s *State) open(failures []Failure) (n int32) {
 	for i := range failures {
 		if s.isOpen(&failures[i]) {
 			n++
@@ -138,29 +186,31 @@ func (s *State) open(failures []Failure) (n int) {
 	return n
 }
 
-// first returns the failure that decides, and the position of its rule, or -1 if no rule matches
-// any open failure. It returns nil if no failure is open.
-func (d *Decider) first(state *State, failures []Failure) (rule int, first *Failure) {
+// first returns the rule and the failure that decide. Only failures that are open in the state count; with nil all do.
+func (d *Decider) first(state *State, failures []Failure) Match {
 	none := len(d.rules)
-	rule = none
+	rule, first := none, -1
 	for i := range failures {
 		f := &failures[i]
-		if !state.isOpen(f) {
+		if state != nil && !state.isOpen(f) {
 			continue
 		}
-		earlier := first == nil || f.compare(first) < 0
+		earlier := first < 0 || f.compare(&failures[first]) < 0
 		upTo := rule // a rule from here on cannot decide
 		if earlier && rule < none {
 			upTo++
 		}
 		if at := d.ruleFor(f, upTo); at < rule || at == rule && earlier {
-			rule, first = at, f
+			rule, first = at, i
 		}
+	}
+	if first < 0 {
+		return noMatch
 	}
 	if rule == none {
 		rule = -1
 	}
-	return rule, first
+	return Match{Rule: rule, Failure: failures[first], Position: first}
 }
 
 // ruleFor returns the position of the first of n rules that matches a failure, or the number of all
@@ -191,7 +241,7 @@ func (r *compiled) meetsReason(reason string) bool {
 	if meets(r.OnReasons, reason) {
 		return true
 	}
-	_, byRule := failurepolicy.RuleOf(reason, "")
+	byRule := strings.HasPrefix(reason, batchv1.JobReasonPodFailurePolicy+"_")
 	return byRule && slices.Contains(r.OnReasons, batchv1.JobReasonPodFailurePolicy)
 }
 

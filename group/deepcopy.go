@@ -20,10 +20,7 @@ func (p *Policy) DeepCopyInto(out *Policy) {
 func (p *Policy) DeepCopy() *Policy { return copied(p) }
 
 // DeepCopyInto copies the budget.
-func (b *Budget) DeepCopyInto(out *Budget) {
-	*out = *b
-	out.Window = clone(b.Window)
-}
+func (b *Budget) DeepCopyInto(out *Budget) { *out = *b }
 
 // DeepCopy returns a copy of the budget.
 func (b *Budget) DeepCopy() *Budget { return copied(b) }
@@ -56,6 +53,7 @@ func (s *Step) DeepCopy() *Step { return copied(s) }
 func (s *State) DeepCopyInto(out *State) {
 	*out = *s
 	s.Group.DeepCopyInto(&out.Group)
+	out.End = clone(s.End)
 	out.Templates, out.Members = copiedParts(s.Templates), copiedParts(s.Members)
 }
 
@@ -64,10 +62,10 @@ func (s *State) DeepCopy() *State { return copied(s) }
 
 // DeepCopyInto copies the part.
 func (p *Part) DeepCopyInto(out *Part) {
-	*out = Part{Restarts: p.Restarts, NotBefore: clone(p.NotBefore), Left: clone(p.Left), Used: maps.Clone(p.Used)}
+	*out = Part{Restarts: p.Restarts, NotBefore: clone(p.NotBefore), LeftAttempt: clone(p.LeftAttempt),
+		Used: maps.Clone(p.Used)}
 	for name, use := range p.Used {
-		use.Times = slices.Clone(use.Times)
-		out.Used[name] = use
+		out.Used[name] = *use.DeepCopy()
 	}
 }
 
@@ -75,7 +73,9 @@ func (p *Part) DeepCopyInto(out *Part) {
 func (p *Part) DeepCopy() *Part { return copied(p) }
 
 // DeepCopyInto copies the use.
-func (u *Use) DeepCopyInto(out *Use) { *out = Use{Count: u.Count, Times: slices.Clone(u.Times)} }
+func (u *Use) DeepCopyInto(out *Use) {
+	*out = Use{Count: u.Count, Times: slices.Clone(u.Times), QuietSince: clone(u.QuietSince), Progress: u.Progress}
+}
 
 // DeepCopy returns a copy of the use.
 func (u *Use) DeepCopy() *Use { return copied(u) }

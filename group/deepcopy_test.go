@@ -20,6 +20,8 @@ func TestDeepCopy(t *testing.T) {
 		SharesNothing(t, policy, policy.DeepCopy())
 		SharesNothing(t, &state, state.DeepCopy())
 	})
+	ended := group.State{}.Finish(group.Failed, "Because", noon)
+	SharesNothing(t, &ended, ended.DeepCopy())
 	if (*group.Policy)(nil).DeepCopy() != nil || (*group.State)(nil).DeepCopy() != nil {
 		t.Error("the copy of nil is not nil")
 	}
@@ -29,8 +31,8 @@ func TestDeepCopy(t *testing.T) {
 	SharesNothing(t, &p.Budgets[0], p.Budgets[0].DeepCopy())
 	SharesNothing(t, &p.Rules[0], p.Rules[0].DeepCopy())
 	SharesNothing(t, &p.Rules[0].Steps[0], p.Rules[0].Steps[0].DeepCopy())
-	used := group.Use{Times: times(1, 2)}
-	part := group.Part{Restarts: 1, NotBefore: &times(1)[0], Left: new(int64), Used: map[string]group.Use{"x": used}}
+	used := group.Use{Times: times(1, 2), QuietSince: &times(1)[0]}
+	part := group.Part{Restarts: 1, NotBefore: &times(1)[0], LeftAttempt: new(int32), Used: map[string]group.Use{"x": used}}
 	SharesNothing(t, &part, part.DeepCopy())
 	SharesNothing(t, &used, used.DeepCopy())
 }

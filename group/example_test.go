@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/jobfate/jobfate/group"
@@ -38,11 +36,7 @@ func Example() {
 	var state group.State // read from the status of the custom resource
 	for _, class := range []string{"", "Infrastructure", "", "", ""} {
 		// A Job of the current attempt fails.
-		job := &batchv1.Job{}
-		job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: "True",
-			Reason: "BackoffLimitExceeded", LastTransitionTime: metav1.NewTime(now)}}
-		failure, _ := group.FailureOf(job, worker, state.Attempt(worker))
-		failure.Class = class
+		failure := group.Failure{Member: worker, Attempt: state.Attempt(worker), At: now, Reason: "BackoffLimitExceeded", Class: class}
 		decision, err := group.Decide(&policy, state, []group.Failure{failure}, now)
 		if err != nil {
 			fmt.Println(err)

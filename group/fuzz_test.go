@@ -26,8 +26,16 @@ func FuzzCheck(f *testing.F) {
 		if _, err := group.NewDecider(&p); (err == nil) != (len(errs) == 0) {
 			t.Fatalf("Check: %v, NewDecider: %v", errs, err)
 		}
-		if textOf(before) != textOf(&p) {
-			t.Fatal("Check has changed the policy")
+		lenient, dropped := p.Lenient(field.NewPath("spec"))
+		if err := lenient.Check(nil, nil).ToAggregate(); err != nil || textOf(dropped) != textOf(errs) {
+			t.Fatalf("Lenient: %v, it drops %v, want %v", err, dropped, errs)
+		}
+		if textOf(before) != textOf(&p) || len(errs) == 0 && textOf(lenient) != textOf(before) {
+			t.Fatal("Check or Lenient has changed the policy")
+		}
+		var again group.Policy
+		if text := textOf(&p); len(errs) == 0 && (json.Unmarshal([]byte(text), &again) != nil || textOf(&again) != text) {
+			t.Fatalf("%s is read as %s", text, textOf(&again))
 		}
 	})
 }

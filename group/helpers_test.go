@@ -19,8 +19,15 @@ var noon = time.Date(2026, time.May, 1, 12, 0, 0, 0, time.UTC)
 // at returns a time some seconds after noon.
 func at(seconds int) time.Time { return noon.Add(time.Duration(seconds) * time.Second) }
 
+// tester is a testing.TB or a rapid.T.
+type tester interface {
+	Helper()
+	Fatal(...any)
+	Fatalf(string, ...any)
+}
+
 // policyOf reads a policy from YAML, and checks it.
-func policyOf(t testing.TB, text string) *group.Policy {
+func policyOf(t tester, text string) *group.Policy {
 	t.Helper()
 	var p group.Policy
 	if err := yaml.UnmarshalStrict([]byte(text), &p); err != nil {
@@ -35,9 +42,9 @@ func policyOf(t testing.TB, text string) *group.Policy {
 // budgetsOf returns budgets, with renew if the name has a +.
 func budgetsOf(t testing.TB) []group.Budget {
 	return policyOf(t, `{budgets: [{name: none, max: 0}, {name: one, max: 1}, {name: two, max: 2}, {name: nine, max: 9},
-		{name: hourly, max: 1, window: 1h}, {name: template, per: Template, max: 2}, {name: template+, per: Template, max: 1, renew: true},
-		{name: member, per: Member, max: 2}, {name: member+, per: Member, max: 2, renew: true}, {name: none+, per: Member, max: 0, renew: true},
-		{name: hourly+, per: Member, max: 1, window: 1h, wait: true, renew: true}]}`).Budgets
+		{name: hourly, max: 1, window: 1h}, {name: template, per: Template, max: 2}, {name: template+, per: Template, max: 1, renew: {withGroup: true}},
+		{name: member, per: Member, max: 2}, {name: member+, per: Member, max: 2, renew: {withGroup: true}}, {name: none+, per: Member, max: 0, renew: {withGroup: true}},
+		{name: hourly+, per: Member, max: 1, window: 1h, wait: true, renew: {withGroup: true}}]}`).Budgets
 }
 
 // rulesOf reads rules for the classes 0, 1, …: their steps, and what each step charges. "RestartMember x y, Leave; FailGroup"
@@ -54,10 +61,7 @@ func rulesOf(text string) (rules []group.Rule) {
 }
 
 // stored returns the state that is read after one was written.
-func stored(t interface {
-	Helper()
-	Fatal(...any)
-}, s group.State) (back group.State) {
+func stored(t tester, s group.State) (back group.State) {
 	t.Helper()
 	text := Must(json.Marshal(s))
 	if err := json.Unmarshal(text, &back); err != nil {
@@ -80,7 +84,5 @@ func times(seconds ...int) (list []metav1.Time) {
 	}
 	return list
 }
-
-func window(d time.Duration) *metav1.Duration { return &metav1.Duration{Duration: d} }
 
 func member(name, template string) group.Member { return group.Member{Name: name, Template: template} }

@@ -6,10 +6,12 @@ package group_test
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate/group"
 )
@@ -19,8 +21,12 @@ type past struct {
 	failure   group.Failure
 	action    group.Action
 	charges   []string
+	rule      int
+	at        time.Time // of the failure
+	unknown   bool      // whether that is now, because the failure has no such time
 	charged   time.Time
 	notBefore time.Time
+	renewed   []group.Renewed
 }
 
 // restarts reports whether the decision has restarted a member.
@@ -40,11 +46,12 @@ func (p past) restarts(m group.Member) bool {
 type history struct {
 	policy  *group.Policy
 	past    []past
-	resumed bool // since the last decision
+	resumed bool         // since the last decision
+	lost    map[int]bool // before which decisions the state has lost where quiet and progress began
 }
 
 // attempt: "the number of its restarts, of restarts of its template and of the group".
-func (h *history) attempt(m group.Member) (n int64) {
+func (h *history) attempt(m group.Member) (n int32) {
 	for _, p := range h.past {
 		if p.restarts(m) {
 			n++
@@ -65,6 +72,19 @@ func (h *history) over() bool {
 		return true
 	}
 	return false
+}
+
+// end: "the time of the failure, if one ended it", and "the name of the rule that ended the group, or its position".
+func (h *history) end() *group.End {
+	if len(h.past) == 0 || !slices.Contains([]group.Action{group.CompleteGroup, group.FailGroup}, h.past[len(h.past)-1].action) {
+		return nil
+	}
+	last := h.past[len(h.past)-1]
+	end := &group.End{Reason: last.failure.Reason, Time: metav1.NewTime(last.at)}
+	if last.rule >= 0 {
+		end.Rule = strconv.Itoa(last.rule)
+	}
+	return end
 }
 
 func (h *history) left(m group.Member) bool {
@@ -120,19 +140,25 @@ func (h *history) decide(failures []group.Failure, now time.Time) (rule, step in
 		}
 	}
 	when := decided.failure.At
-	if when.IsZero() || when.After(now) { // "counts as one of now"
-		when = now
+	if when.IsZero() || when.After(now) { // "counts as one of now", and renews nothing by its time
+		when, decided.unknown = now, true
 	}
 	when = roundUp(when)
 	if rule >= 0 {
 		for i, s := range h.policy.Rules[rule].Steps {
-			if charged, possible := h.possible(s, decided.failure.Member, when); possible {
+			if charged, possible := h.possible(s, decided, when); possible {
 				step, decided.action, decided.charges, decided.charged = i, s.Action, s.Charges, charged
 				decided.notBefore = h.delayed(s, decided.failure.Member, when, charged)
+				for _, name := range s.Charges {
+					if _, renewed := h.charges(h.budget(name), decided); renewed.Budget != "" {
+						decided.renewed = append(decided.renewed, renewed)
+					}
+				}
 				break
 			}
 		}
 	}
+	decided.rule, decided.at = rule, when
 	h.past, h.resumed = append(h.past, decided), false
 	return rule, step, decided, true
 }
@@ -177,18 +203,19 @@ func meetsAll(r group.Rule, f group.Failure) bool {
 }
 
 // possible returns when a step can be taken.
-func (h *history) possible(s group.Step, m group.Member, when time.Time) (time.Time, bool) {
+func (h *history) possible(s group.Step, next past, when time.Time) (time.Time, bool) {
+	m := next.failure.Member
 	if (s.Action == group.RestartMember || s.Action == group.Leave) && m.Name == "" || s.Action == group.RestartTemplate && m.Template == "" {
 		return when, false
 	}
 	best := when
 	for _, name := range s.Charges {
-		b := h.policy.Budgets[slices.IndexFunc(h.policy.Budgets, func(b group.Budget) bool { return b.Name == name })]
+		b := h.budget(name)
 		if b.Per == group.PerMember && m.Name == "" || b.Per == group.PerTemplate && m.Template == "" {
 			return when, false
 		}
-		charges := h.charges(b, m)
-		if b.Window == nil {
+		charges, _ := h.charges(b, next)
+		if b.Window == 0 {
 			if len(charges) >= int(b.Max) {
 				return when, false
 			}
@@ -197,13 +224,13 @@ func (h *history) possible(s group.Step, m group.Member, when time.Time) (time.T
 		// The first time at which fewer than Max charges are in the window before it or later.
 		tries := []time.Time{when}
 		for _, t := range charges {
-			tries = append(tries, t.Add(b.Window.Duration))
+			tries = append(tries, t.Add(b.Window))
 		}
 		slices.SortFunc(tries, time.Time.Compare)
 		free := tries[slices.IndexFunc(tries, func(try time.Time) bool {
 			n := 0
 			for _, t := range charges {
-				if t.After(try.Add(-b.Window.Duration)) {
+				if t.After(try.Add(-b.Window)) {
 					n++
 				}
 			}
@@ -219,20 +246,49 @@ func (h *history) possible(s group.Step, m group.Member, when time.Time) (time.T
 	return roundUp(best), true
 }
 
-// charges returns the times of the charges to the budget of a member, its template or the group.
-func (h *history) charges(b group.Budget, m group.Member) (times []time.Time) {
-	for _, p := range h.past {
-		if b.Renew && (p.action == group.RestartGroup || p.action == group.SuspendGroup) {
-			times = nil // "a restart of the group empties the budget"
-			continue
+func (h *history) budget(name string) group.Budget {
+	return h.policy.Budgets[slices.IndexFunc(h.policy.Budgets, func(b group.Budget) bool { return b.Name == name })]
+}
+
+// charges returns the times of the charges to the budget that a failure would charge, since it was renewed last, and why
+// this failure renews it.
+func (h *history) charges(b group.Budget, next past) (times []time.Time, by group.Renewed) {
+	var quiet time.Time
+	var progress int64
+	for i, p := range append(slices.Clone(h.past), next) {
+		f, last := p.failure, i == len(h.past)
+		if h.lost[i] {
+			quiet, progress = time.Time{}, 0
 		}
-		same := b.Per == group.PerMember && p.failure.Name == m.Name ||
-			b.Per == group.PerTemplate && p.failure.Template == m.Template || b.Per == group.PerGroup || b.Per == ""
-		if same && slices.Contains(p.charges, b.Name) {
-			times = append(times, p.charged)
+		same := b.Per == group.PerMember && f.Name == next.failure.Name ||
+			b.Per == group.PerTemplate && f.Template == next.failure.Template || b.Per == group.PerGroup || b.Per == ""
+		if by = (group.Renewed{}); same && (last || slices.Contains(p.charges, b.Name)) {
+			if len(times) > 0 && b.Renew.Quiet > 0 && !quiet.IsZero() && !p.unknown && !f.At.Before(quiet.Add(b.Renew.Quiet)) {
+				by.Budget, by.Quiet = b.Name, f.At.Sub(quiet)
+			}
+			if len(times) > 0 && b.Renew.Progress > 0 && progress > 0 && f.Progress-progress >= b.Renew.Progress {
+				by.Budget, by.Progress = b.Name, f.Progress-progress
+			}
+			if by.Budget != "" {
+				times = nil
+			}
+			if len(times) == 0 || progress == 0 { // "since it was renewed last or, the first time, since its first charge"
+				progress = max(progress, f.Progress)
+			}
+			if !last {
+				times = append(times, p.charged)
+			}
+			for _, t := range []time.Time{p.charged, p.notBefore} {
+				if t.After(quiet) {
+					quiet = t
+				}
+			}
+		}
+		if b.Renew.WithGroup && (p.action == group.RestartGroup || p.action == group.SuspendGroup) {
+			times = nil // "a restart or suspension of the group renews them"
 		}
 	}
-	return times
+	return times, by
 }
 
 // delayed returns when a restart takes effect.

@@ -3,182 +3,242 @@ package group
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
-
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
-
-	"github.com/jobfate/jobfate/failurepolicy"
-	"github.com/jobfate/jobfate/indexset"
 )
 
-// Job is a member and its Job.
-type Job struct {
-	Member
-	// Job is nil if it does not exist.
-	Job *batchv1.Job
-	// Attempt is the attempt that the Job was created for.
-	Attempt int64
-	// Class is the class of the Job's failure, if the caller gives it one.
-	Class string
-	// PodFailurePolicy is that of the Job, with the names of its rules, for OnRuleNames: the built-in Job controller
-	// does not put the name into the reason. It may be nil.
-	PodFailurePolicy *failurepolicy.Spec
-}
-
-// Plan is the next step of the caller: to store a state, or to delete and create Jobs. It is complete:
+// Plan is the next step of the caller: to store a state, or to delete and create objects. It is complete:
 // a caller that only carries out plans follows the protocol of the package comment.
 type Plan struct {
 	// Decision is about the first open failure, if there is one. State also changes at the end of a
 	// suspension, and when all members have ended. If it is Changed, store it in one write that
 	// fails on a conflict, and make another plan: nothing is deleted or created before.
 	Decision
-	// Delete lists Jobs of earlier attempts, and after the end of the group those that still run.
-	Delete []Job
-	// Create lists the members whose Jobs to create, for the attempt [State.Attempt]. If the state and
-	// the Jobs are from a cache, first make the plan again from live reads.
+	// Delete lists objects of earlier attempts, and after the end of the group those that still run.
+	Delete []Object
+	// Create lists the members whose objects to create, for the attempt [State.Attempt]. If the state and
+	// the objects are from a cache, first make the plan again from live reads.
 	Create []Member
-	// Wait is the time until the next Job may be created, or the group resumed; zero for none.
+	// Wait is the time until the next object may be created, or the group resumed; zero for none.
 	Wait time.Duration
-	// Restarting says that Jobs of earlier attempts still exist.
+	// Restarting says that objects of earlier attempts still exist.
 	Restarting bool
-	// Succeeded lists the members whose Jobs have succeeded, by their position, and Left those that
-	// are left failed.
-	Succeeded, Left indexset.Set
+	// Succeeded lists the members that have succeeded, by their position, and LeftFailed those that are left
+	// failed.
+	Succeeded, LeftFailed []int32
+
+	invalid string  // why the group cannot be created
+	failed  []int32 // the members whose failures are open, by their position
 }
 
-// MakePlan decides with [Decide] about the failed Jobs of a group, and says what follows. jobs has one
+// MakePlan decides with [Decide] about the failed members of a group, and says what follows. objects has one
 // element for each member. The group is complete when all members have succeeded; if instead some of
 // them are left failed, it has failed.
 //
-// Members without a Job get one, so Jobs must not be deleted by others before the group has ended, for
-// example by a TTL. The failure of a Job that is being deleted does not count.
+// Members without an object get one, so objects must not be deleted by others before the group has ended, for
+// example by a TTL. The failure of an object that is being deleted does not count.
 //
 // The error is one of [NewDecider] or [Decider.Decide], and the plan is then empty. It is an *OldStateError
-// too if any Job is of a later attempt than the state has, and the group has not ended.
-func MakePlan(policy *Policy, state State, jobs []Job, now time.Time) (Plan, error) {
-	next := state
-	if !state.Group.notBefore().After(now) {
-		next = state.Resume()
+// too if any object is of a later attempt than the state has, and the group has not ended.
+func MakePlan(policy *Policy, state State, objects []Object, now time.Time) (p Plan, err error) {
+	err = p.look(state, objects, now)
+	if err == nil {
+		err = p.next(&prepared{policy: policy}, state, objects, now)
 	}
-	var failures []Failure
-	for _, j := range jobs {
-		f, failed := FailureOf(j.Job, j.Member, j.Attempt)
-		f.Class = j.Class
-		if rule, ok := j.PodFailurePolicy.Find(f.Reason, f.Message); ok {
-			f.RuleName = cmp.Or(j.PodFailurePolicy.Rules[rule].Name, f.RuleName)
-		}
-		if failed && j.Job.DeletionTimestamp == nil && next.Phase == "" {
-			failures = append(failures, f)
-		}
+	if p.Changed {
+		p.Delete, p.Create, p.Wait = nil, nil, 0
 	}
-	d, err := Decide(policy, next, failures, now)
-	if err != nil {
-		d.State = state
-		return Plan{Decision: d}, err
-	}
-	if old := state.later(jobs); old != nil && next.Phase != Complete && next.Phase != Failed {
-		return Plan{Decision: Decision{State: state, Rule: -1, Step: -1}}, old
-	}
-	p := Plan{Decision: d}
-	p.Changed = d.Changed || next.Phase != state.Phase
-	p.count(jobs)
-	if done := p.Succeeded.Len() + p.Left.Len(); !d.Changed && p.State.Phase == "" && done == len(jobs) && done > 0 {
-		p.State.Version, p.State.Phase, p.Changed = StateVersion, Complete, true
-		if p.Left.Len() > 0 {
-			p.State.Phase = Failed
-		}
-	}
-	if !p.Changed {
-		p.follow(jobs, now)
-	}
-	return p, nil
+	return p, err
 }
 
-// later returns an error about a Job of a later attempt than the state has, or nil.
-func (s *State) later(jobs []Job) *OldStateError {
-	for _, j := range jobs {
-		if attempt := s.Attempt(j.Member); j.Job != nil && j.Attempt > attempt {
-			return &OldStateError{Member: j.Member, Attempt: j.Attempt, State: attempt}
+// prepared is a policy that is prepared when a failure needs it.
+type prepared struct {
+	policy  *Policy
+	decider *Decider
+}
+
+func (p *prepared) decide(s State, failures []Failure, now time.Time) (d Decision, err error) {
+	if p.decider == nil {
+		p.decider, err = NewDecider(p.policy)
+		if err != nil {
+			return undecided(s), err
 		}
+	}
+	return p.decider.Decide(s, failures, now)
+}
+
+// look begins a plan: it finds what follows from the state, and the failures that are open. It uses the lists of the
+// plan before.
+func (p *Plan) look(state State, objects []Object, now time.Time) error {
+	p.clear(state)
+	if state.Version > StateVersion {
+		return &UnknownVersionError{Version: state.Version}
+	}
+	if !state.Group.notBefore().After(now) {
+		p.State = state.Resume()
+		p.Changed = p.State.Phase != state.Phase
+	}
+	old := p.survey(objects, now)
+	if old != nil {
+		p.clear(state)
+		return old
 	}
 	return nil
 }
 
-// count counts the Jobs by their outcome.
-func (p *Plan) count(jobs []Job) {
-	var succeeded, left indexset.Builder
-	for i, j := range jobs {
-		attempt := p.State.Attempt(j.Member)
-		switch {
-		case p.State.left(j.Member, attempt):
-			left.Add(int32(i))
-		case j.Job == nil:
-		case j.Attempt < attempt:
-			p.Restarting = true
-		case has(j.Job, batchv1.JobComplete):
-			succeeded.Add(int32(i))
+// next decides about a failure or, if none is open, whether all members have ended. If the plan is then Changed, its
+// lists are those of the new state.
+func (p *Plan) next(policy *prepared, state State, objects []Object, now time.Time) error {
+	if len(p.failed) > 0 {
+		err := p.decide(policy, objects, now)
+		if err != nil {
+			p.clear(state)
 		}
+		return err
 	}
-	p.Succeeded, p.Left = succeeded.Set(), left.Set()
+	switch {
+	case !p.done(objects):
+		return nil
+	case len(p.LeftFailed) > 0:
+		p.State = p.State.Finish(Failed, ReasonLeftFailed, now)
+	default:
+		p.State = p.State.Finish(Complete, ReasonAllSucceeded, now)
+	}
+	p.Changed = true
+	return nil
 }
 
-// follow sets what follows from the state alone.
-func (p *Plan) follow(jobs []Job, now time.Time) {
-	ended := p.State.Phase == Complete || p.State.Phase == Failed
-	for i, j := range jobs {
-		wait := p.State.NotBefore(j.Member).Sub(now)
-		switch {
-		case j.Job != nil:
-			old := j.Attempt < p.State.Attempt(j.Member)
-			runs := !has(j.Job, batchv1.JobComplete, batchv1.JobFailed, batchv1.JobSuccessCriteriaMet,
-				batchv1.JobFailureTarget)
-			if (old || ended && runs) && j.Job.DeletionTimestamp == nil {
-				p.Delete = append(p.Delete, j)
+// done reports whether all members of a group that runs have ended. A group without members does not end.
+func (p *Plan) done(objects []Object) bool {
+	n := len(p.Succeeded) + len(p.LeftFailed)
+	return p.State.Phase == "" && n == len(objects) && n > 0
+}
+
+// clear makes the plan empty.
+func (p *Plan) clear(s State) {
+	*p = Plan{Decision: undecided(s), Delete: p.Delete[:0], Create: p.Create[:0],
+		Succeeded: p.Succeeded[:0], LeftFailed: p.LeftFailed[:0], failed: p.failed[:0]}
+}
+
+// fail ends the group, because it cannot be created.
+func (p *Plan) fail(s State, invalid error, now time.Time) {
+	p.clear(s)
+	p.State, p.Changed, p.invalid = s.Finish(Failed, ReasonInvalid, now), true, invalid.Error()
+}
+
+// decide decides about the open failures, and finds what follows from the new state.
+func (p *Plan) decide(policy *prepared, objects []Object, now time.Time) error {
+	failures := make([]Failure, len(p.failed))
+	for i, at := range p.failed {
+		failures[i] = objects[at].Failure()
+	}
+	d, err := policy.decide(p.State, failures, now)
+	if err != nil {
+		return err
+	}
+	if d.Position >= 0 {
+		d.Position = int(p.failed[d.Position])
+	}
+	p.clear(d.State)
+	p.Decision = d
+	if old := p.survey(objects, now); old != nil {
+		return old
+	}
+	return nil
+}
+
+// survey looks at the objects once. It counts them, and finds what follows from the state alone and which failures are
+// open. It returns an error about an object of a later attempt than the state has.
+func (p *Plan) survey(objects []Object, now time.Time) *OldStateError {
+	ended, ofGroup := p.State.Phase.ended(), p.State.Group.restarts()
+	template, shared := "", ofGroup // the restarts that all members of the template share
+	for i, o := range objects {
+		m := o.Of()
+		if m.Template != template {
+			template, shared = m.Template, p.State.Attempt(Member{Template: m.Template})
+		}
+		attempt, left := shared, false
+		if part, ok := p.State.Members[m.Name]; ok && m.Name != "" {
+			attempt = sum(attempt, part.restarts())
+			left = part.LeftAttempt != nil && *part.LeftAttempt == attempt
+		}
+		if left {
+			p.LeftFailed = append(p.LeftFailed, int32(i))
+		}
+		if o.UID() == "" {
+			if !ended && !left {
+				p.missing(m, now)
 			}
-		case ended || p.Left.Contains(int32(i)):
-		case wait > 0:
-			p.Wait = min(wait, cmp.Or(p.Wait, wait))
-		case p.State.Phase == "" && !p.Restarting:
-			p.Create = append(p.Create, j.Member)
+			continue
+		}
+		if old := p.exists(i, o, attempt, left); old && !ended {
+			return &OldStateError{Member: m, Attempt: o.CreatedFor(), State: attempt}
 		}
 	}
-}
-
-// has reports whether one of these conditions of a Job is true.
-func has(job *batchv1.Job, types ...batchv1.JobConditionType) bool {
-	return slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
-		return c.Status == corev1.ConditionTrue && slices.Contains(types, c.Type)
-	})
-}
-
-// Phase says for people what the group does: Running, Restarting while Jobs of earlier attempts exist, or the
-// phase of the state.
-func (p *Plan) Phase() string {
-	if p.State.Phase == "" && p.Restarting {
-		return "Restarting"
+	if p.Restarting {
+		p.Create = p.Create[:0]
 	}
-	return cmp.Or(string(p.State.Phase), "Running")
+	return nil
+}
+
+// exists counts an object, and plans its deletion. It reports whether the object is of a later attempt.
+func (p *Plan) exists(i int, o Object, attempt int32, left bool) (later bool) {
+	created, phase := o.CreatedFor(), o.Phase()
+	earlier := created < attempt
+	switch {
+	case left:
+	case earlier:
+		p.Restarting = true
+	case phase == Complete:
+		p.Succeeded = append(p.Succeeded, int32(i))
+	case phase == Failed && p.State.Phase == "" && !o.Deleting():
+		p.failed = append(p.failed, int32(i))
+	}
+	runs := phase != Complete && phase != Failed && phase != Ending
+	if (earlier || runs && p.State.Phase.ended()) && !o.Deleting() {
+		p.Delete = append(p.Delete, o)
+	}
+	return created > attempt
+}
+
+// missing plans the creation of a member that has no object.
+func (p *Plan) missing(m Member, now time.Time) {
+	if wait := p.State.NotBefore(m).Sub(now); wait > 0 {
+		p.Wait = min(wait, cmp.Or(p.Wait, wait))
+	} else if p.State.Phase == "" {
+		p.Create = append(p.Create, m)
+	}
+}
+
+// Phase returns the phase of the state or, while the group runs, Running or Restarting.
+func (p *Plan) Phase() Phase {
+	if p.State.Phase == "" && p.Restarting {
+		return Restarting
+	}
+	return cmp.Or(p.State.Phase, Running)
 }
 
 // Message says what has changed, and because of which failure, for a condition or an event. It is empty
 // if nothing has.
 func (p *Plan) Message() string {
 	switch {
+	case p.invalid != "":
+		return p.invalid
 	case p.Action != "":
 	case !p.Changed:
 		return ""
 	case p.State.Phase == Failed:
-		return fmt.Sprint("members left failed: ", p.Left.Len())
+		return fmt.Sprint("members left failed: ", len(p.LeftFailed))
 	case p.State.Phase == Complete:
 		return "all members have succeeded"
 	default:
 		return "resumed"
 	}
-	text := fmt.Sprintf("%s: Job %s failed: %s: %s", p.Action, p.Failure.Name, p.Failure.Reason, p.Failure.Message)
+	text := fmt.Sprintf("%s: %s failed: %s: %s", p.Action, p.Failure.Name, p.Failure.Reason, p.Failure.Message)
 	text = strings.TrimRight(text, ": ") // the message may be empty
+	for _, r := range p.Renewed {
+		text += "; " + r.String()
+	}
 	switch {
 	case p.Rule < 0:
 		return "no rule matches, " + text

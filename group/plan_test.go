@@ -3,51 +3,47 @@ package group_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/group"
 )
 
 // jobsOf returns the members a-0 and a-1, and their Jobs as a text says: "0 Failed, 1@2 Running gone" are the
 // Job a-0 of attempt 0 that has failed, and a-1 of attempt 2 that is being deleted. Another word is a class.
-func jobsOf(text string) []group.Job {
-	jobs := []group.Job{{Member: members[0]}, {Member: members[1]}}
+func jobsOf(text string) []group.Object {
+	jobs := []*object{{Member: members[0]}, {Member: members[1]}}
 	for one := range strings.SplitSeq(text, ", ") {
 		var n int
-		var attempt int64
-		var condition, gone string
+		var phase, word string
 		at, rest, _ := strings.Cut(one, " ")
-		number, of, _ := strings.Cut(at, "@")
+		number, attempt, _ := strings.Cut(at, "@")
 		_, _ = fmt.Sscan(number, &n)
-		_, _ = fmt.Sscan(of, &attempt)
-		if _, _ = fmt.Sscan(rest, &condition, &gone); condition == "" {
+		if _, _ = fmt.Sscan(rest, &phase, &word); phase == "" {
 			continue
 		}
-		job := jobWith(batchv1.JobConditionType(condition), "Because", "")
-		if gone == "gone" {
-			job.DeletionTimestamp = &metav1.Time{Time: noon}
-		} else {
-			jobs[n].Class = gone
+		job := jobs[n]
+		_, _ = fmt.Sscan(attempt, &job.attempt)
+		job.uid, job.phase, job.reason = types.UID(at), group.Phase(phase), "Because"
+		if job.deleting = word == "gone"; !job.deleting {
+			job.class = word
 		}
-		jobs[n].Job, jobs[n].Attempt = job, attempt
 	}
-	return jobs
+	return []group.Object{jobs[0], jobs[1]}
 }
 
 // planText describes a plan.
 func planText(p *group.Plan) string {
-	words := []string{p.Phase()}
+	words := []string{string(p.Phase())}
 	if p.Changed {
 		words = append(words, "store", p.Message())
 	}
 	for _, j := range p.Delete {
-		words = append(words, "delete", j.Name)
+		words = append(words, "delete", j.Of().Name)
 	}
 	for _, m := range p.Create {
 		words = append(words, "create", m.Name)
@@ -66,35 +62,35 @@ func TestMakePlan(t *testing.T) {
 		{escalate, `0 : Running create a-0 create a-1
 			0 0 Running, 1 Running: Running
 			0 0 Complete, 1 Failed gone: Running
-			0 0 Complete, 1 Failed: Restarting store RestartMember: Job a-1 failed: Because
+			0 0 Complete, 1 Failed: Restarting store RestartMember: a-1 failed: Because
 			0 0 Complete, 1 Failed: Restarting delete a-1
 			0 0 Complete, 1 Failed gone: Restarting
 			1 0 Complete: Running wait 4s
 			5 0 Complete: Running create a-1
-			9 0 Complete, 1@1 Failed: Restarting store RestartGroup: Job a-1 failed: Because
+			9 0 Complete, 1@1 Failed: Restarting store RestartGroup: a-1 failed: Because
 			9 0 Complete, 1@1 Failed gone: Restarting delete a-0
 			9 1@1 Failed gone: Restarting
 			9 : Running create a-0 create a-1
 			9 0@1 Complete, 1@2 Running: Running
-			9 0@1 Running, 1@2 Failed: Failed store no step is left, FailGroup: Job a-1 failed: Because
+			9 0@1 Running, 1@2 Failed: Failed store no step is left, FailGroup: a-1 failed: Because
 			9 0@1 Running, 1@2 Failed: Failed delete a-0
-			9 0@1 FailureTarget, 1@2 Failed: Failed
+			9 0@1 Ending, 1@2 Failed: Failed
 			9 : Failed`},
-		{`{rules: [{steps: [{action: Leave}]}]}`, `0 0 Failed, 1 Running: Running store Leave: Job a-0 failed: Because
+		{`{rules: [{steps: [{action: Leave}]}]}`, `0 0 Failed, 1 Running: Running store Leave: a-0 failed: Because
 			0 1 Running: Running
 			0 0 Failed, 1 Complete: Failed store members left failed: 1
 			0 0 Failed, 1 Complete: Failed`},
-		{`{rules: [{steps: [{action: Leave}]}]}`, `0 0 Failed, 1 Complete: Running store Leave: Job a-0 failed: Because
+		{`{rules: [{steps: [{action: Leave}]}]}`, `0 0 Failed, 1 Complete: Running store Leave: a-0 failed: Because
 			0 0 Failed, 1 Complete: Failed store members left failed: 1`},
-		{`{rules: [{onClasses: [Infra], steps: [{action: RestartMember}]}]}`, `0 0 Failed Infra: Restarting store RestartMember: Job a-0 failed: Because
-			0 0@1 Failed Other: Failed store no rule matches, FailGroup: Job a-0 failed: Because`},
+		{`{rules: [{onClasses: [Infra], steps: [{action: RestartMember}]}]}`, `0 0 Failed Infra: Restarting store RestartMember: a-0 failed: Because
+			0 0@1 Failed Other: Failed store no rule matches, FailGroup: a-0 failed: Because`},
 		{`{}`, `0 0 Complete, 1 Running: Running
-			0 0 Complete, 1 SuccessCriteriaMet: Running
+			0 0 Complete, 1 Ending: Running
 			0 0 Complete, 1 Complete: Complete store all members have succeeded
 			0 0 Complete: Complete`},
-		{`{rules: [{steps: [{action: CompleteGroup}]}]}`, `0 0 Failed, 1 Running: Complete store CompleteGroup: Job a-0 failed: Because
+		{`{rules: [{steps: [{action: CompleteGroup}]}]}`, `0 0 Failed, 1 Running: Complete store CompleteGroup: a-0 failed: Because
 			0 0 Failed, 1 Running: Complete delete a-1`},
-		{`{rules: [{steps: [{action: SuspendGroup, backoff: {}}]}]}`, `0 0 Failed: Suspended store SuspendGroup: Job a-0 failed: Because
+		{`{rules: [{steps: [{action: SuspendGroup, backoff: {}}]}]}`, `0 0 Failed: Suspended store SuspendGroup: a-0 failed: Because
 			1 0 Failed: Suspended delete a-0 wait 9s
 			1 : Suspended wait 9s
 			10 : Running store resumed
@@ -128,11 +124,11 @@ func TestMakePlan_oldState(t *testing.T) {
 		{group.State{}, "0@3 Complete gone"}, {one, "1@2 Running"}, {suspended, "0@3 Running"},
 	} {
 		p, err := group.MakePlan(policy, tc.state, jobsOf(tc.jobs), noon)
-		if old := new(group.OldStateError); !errors.As(err, &old) || textOf(p.State) != textOf(tc.state) || planText(&p) != strings.TrimSpace(p.Phase()) || p.Rule != -1 {
+		if old := new(group.OldStateError); !errors.As(err, &old) || textOf(p.State) != textOf(tc.state) || planText(&p) != string(p.Phase()) || p.Rule != -1 {
 			t.Errorf("%s after %s: %s, %v, want an *OldStateError and no plan", tc.jobs, textOf(tc.state), planText(&p), err)
 		}
 	}
-	if _, err := group.MakePlan(policy, group.State{}, []group.Job{{Member: members[0], Attempt: 3}}, noon); err != nil {
+	if _, err := group.MakePlan(policy, group.State{}, []group.Object{&object{Member: members[0], attempt: 3}}, noon); err != nil {
 		t.Errorf("a Job that does not exist is of no attempt: %v", err)
 	}
 	ended := group.State{Phase: group.Failed}
@@ -150,7 +146,7 @@ func TestMakePlan_oldState(t *testing.T) {
 			t.Fatalf("%s: %v, want an *OldStateError", textOf(state), err)
 		}
 		part := state.Members[old.Member.Name]
-		part.Restarts += int32(old.Attempt - old.State)
+		part.Restarts += old.Attempt - old.State
 		state.Members[old.Member.Name] = part
 	}
 	if p, err := group.MakePlan(policy, state, jobs, noon); err != nil || planText(&p) != "Running" {
@@ -169,8 +165,12 @@ func TestMakePlan_changesNothing(t *testing.T) {
 	if p, err := group.MakePlan(nil, suspended, jobsOf("0@2 Failed"), noon); err == nil || p.State.Phase != group.Suspended {
 		t.Errorf("an old state: %s, %v, want the state as it was", textOf(p.State), err)
 	}
+	refused := &group.Policy{Rules: []group.Rule{{}}}
+	if p, err := group.MakePlan(refused, suspended, jobsOf("0@1 Failed"), noon); err == nil || p.State.Phase != group.Suspended {
+		t.Errorf("an invalid policy: %s, %v, want the state as it was", textOf(p.State), err)
+	}
 	p, err := group.MakePlan(nil, group.State{}, jobsOf("0 Complete, 1 Complete"), noon)
-	if err != nil || textOf(p.State) != `{"version":1,"phase":"Complete"}` {
+	if err != nil || textOf(p.State) != `{"version":1,"phase":"Complete","end":{"reason":"AllSucceeded","time":"2026-05-01T12:00:00Z"}}` {
 		t.Errorf("the first state that is stored is that of the end: %s, %v", textOf(p.State), err)
 	}
 	if p, err := group.MakePlan(nil, group.State{}, nil, noon); err != nil || p.Changed || p.State.Phase != "" {
@@ -178,27 +178,22 @@ func TestMakePlan_changesNothing(t *testing.T) {
 	}
 }
 
-// "OnRuleNames lists rules of the Job's pod failure policy: the names of rules, or the position of a rule whose name is
-// not known". The built-in controller writes the position only.
-func TestMakePlan_ruleNames(t *testing.T) {
-	const message = "Pod ns/p failed matching FailJob rule at index "
-	rules := &failurepolicy.Spec{Rules: []failurepolicy.Rule{{}, {Name: "Gpu"}}}
-	for _, tc := range []struct {
-		reason, message string
-		rules           *failurepolicy.Spec
-		want            string
-	}{
-		{"PodFailurePolicy", message + "1", rules, "Gpu"}, {"PodFailurePolicy", message + "1", nil, "1"},
-		{"PodFailurePolicy", message + "0", rules, "0"}, {"PodFailurePolicy", message + "7", rules, "7"},
-		{"PodFailurePolicy_Gpu", message + "1", nil, "Gpu"}, {"PodFailurePolicy_1", message + "1", rules, "Gpu"},
-		{"BackoffLimitExceeded", message + "1", rules, ""},
-	} {
-		job := group.Job{Member: members[0], Job: jobWith(batchv1.JobFailed, tc.reason, tc.message), PodFailurePolicy: tc.rules}
-		policy := &group.Policy{Rules: []group.Rule{{OnRuleNames: []string{tc.want}, Steps: []group.Step{{Action: group.RestartMember}}}}}
-		p, err := group.MakePlan(policy, group.State{}, []group.Job{job}, noon)
-		if err != nil || p.Failure.RuleName != tc.want || p.Rule != 0 {
-			t.Errorf("%s, %s: the rule %q, %v, want %q", tc.reason, tc.message, p.Failure.RuleName, err, tc.want)
-		}
+// The members that have succeeded, those that are left failed, and the one whose failure decides are listed by their positions.
+func TestMakePlan_positions(t *testing.T) {
+	attempt := int32(0)
+	state := group.State{Version: 1, Members: map[string]group.Part{"a-0": {LeftAttempt: &attempt}}}
+	p, err := group.MakePlan(nil, state, jobsOf("0 Failed, 1 Complete"), noon)
+	if err != nil || !slices.Equal(p.Succeeded, []int32{1}) || !slices.Equal(p.LeftFailed, []int32{0}) {
+		t.Errorf("succeeded %v, left %v, %v; want 1 and 0", p.Succeeded, p.LeftFailed, err)
+	}
+	state.Members = map[string]group.Part{"a-1": {LeftAttempt: &attempt}}
+	p, err = group.MakePlan(nil, state, jobsOf("0 Complete, 1 Failed"), noon)
+	if err != nil || !slices.Equal(p.Succeeded, []int32{0}) || !slices.Equal(p.LeftFailed, []int32{1}) || p.Position != -1 {
+		t.Errorf("succeeded %v, left %v, decided %d, %v; want 0, 1 and none", p.Succeeded, p.LeftFailed, p.Position, err)
+	}
+	p, err = group.MakePlan(nil, group.State{}, jobsOf("1 Failed"), noon)
+	if err != nil || p.Position != 1 {
+		t.Errorf("the failure of member %d decides, %v; want that of 1", p.Position, err)
 	}
 }
 
@@ -212,6 +207,10 @@ func TestMakePlan_wait(t *testing.T) {
 		if p, err := group.MakePlan(nil, state, jobsOf(""), noon); err != nil || p.Wait != 5*time.Second {
 			t.Errorf("not before %v s: wait %v, %v, want 5s", after, p.Wait, err)
 		}
+		state.Phase = group.Failed
+		if p, err := group.MakePlan(nil, state, jobsOf(""), noon); err != nil || p.Wait != 0 {
+			t.Errorf("a group that has ended: wait %v, %v, want none", p.Wait, err)
+		}
 	}
 }
 
@@ -221,6 +220,9 @@ func TestAttempt_withoutNames(t *testing.T) {
 	s := group.State{Group: group.Part{Restarts: 1}, Templates: none, Members: none}
 	if got := s.Attempt(group.Member{}); got != 1 {
 		t.Errorf("attempt %d, want 1", got)
+	}
+	if p, err := group.MakePlan(nil, s, []group.Object{&object{uid: "uid", attempt: 1}}, noon); err != nil || len(p.Delete) > 0 {
+		t.Errorf("the member of attempt 1: %v, %v, want it left alone", p.Delete, err)
 	}
 }
 

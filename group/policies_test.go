@@ -8,7 +8,10 @@ import (
 	"testing"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
+
 	"github.com/jobfate/jobfate/group"
+	"github.com/jobfate/jobfate/group/jobs"
 	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
@@ -110,7 +113,9 @@ func TestKEP4443Stories(t *testing.T) {
 		{story2, "PodFailurePolicy_ExitCode2", group.Leave},
 		{story2, "PodFailurePolicy_ExitCode3", group.RestartMember},
 	} {
-		f, _ := group.FailureOf(jobWith("Failed", tc.reason, ""), worker, 0)
+		job := &batchv1.Job{}
+		job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: "True", Reason: tc.reason}}
+		f, _ := jobs.FailureOf(job, worker, 0)
 		if d, err := group.Decide(tc.policy, group.State{}, []group.Failure{f}, noon); err != nil || d.Action != tc.want {
 			t.Errorf("%s: %s, %v, want %s", tc.reason, d.Action, err, tc.want)
 		}

@@ -2,6 +2,8 @@ package group
 
 import (
 	"cmp"
+	"encoding/json"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,17 +32,36 @@ type Budget struct {
 	// most 100, because the state has the time of each.
 	// +kubebuilder:validation:Minimum=0
 	Max int32 `json:"max"`
-	// Window is the period in which Max applies. Without it, Max applies forever.
+	// Window is the period in which Max applies. Zero means forever. In JSON it is a text such as "1h30m".
+	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MinLength=2
 	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,9}(\.[0-9]{1,9})?s)?([0-9]{1,9}ms)?$`
-	Window *metav1.Duration `json:"window,omitempty"`
-	// Wait says that a step is taken even if the window has no unit left: the restart then waits until it has one.
+	Window time.Duration `json:"window,omitempty"`
+	// Wait says that a step is taken even if the window has no free unit: the restart then waits until it has one.
 	Wait bool `json:"wait,omitempty"`
-	// Renew says that a restart or suspension of the group empties the budget: each template or member then has all
-	// its units again. It is for budgets of templates and members. A step that restarts or suspends the group must
-	// charge a budget without Renew, or none, because it empties the others.
-	Renew bool `json:"renew,omitempty"`
+	// Renew says when the budget has all its units again. Without it, it never has.
+	// +optional
+	Renew Renewal `json:"renew,omitzero"`
+}
+
+// Renewal says when a budget has all its units again: whichever comes first. Quiet and Progress are looked at when a
+// failure charges the budget. Until then a renewal would change nothing, so no decision waits for one.
+type Renewal struct {
+	// WithGroup is for budgets of templates and members: a restart or suspension of the group renews them. A step that
+	// restarts or suspends the group must charge a budget without WithGroup, or none, because it empties the others.
+	WithGroup bool `json:"withGroup,omitempty"`
+	// Quiet is the time since the last charge, and since the restart that it paid for could begin. It ends at the time
+	// of the failure. In JSON it is a text such as "1h30m".
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MinLength=2
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,9}(\.[0-9]{1,9})?s)?([0-9]{1,9}ms)?$`
+	Quiet time.Duration `json:"quiet,omitempty"`
+	// Progress is how much the progress that the caller reports has grown since the budget was renewed last or, the
+	// first time, since its first charge.
+	// +kubebuilder:validation:Minimum=0
+	Progress int64 `json:"progress,omitempty"`
 }
 
 // Scope is the group, a template of it, or a member.
@@ -75,7 +96,7 @@ type Rule struct {
 	Templates []string `json:"templates,omitempty"`
 	// Members lists members by name.
 	Members []string `json:"members,omitempty"`
-	// Steps are tried in order. The first one whose budgets all have units left is taken. If there
+	// Steps are tried in order. The first one whose budgets all have a free unit is taken. If there
 	// is none, the group fails.
 	Steps []Step `json:"steps"`
 }
@@ -132,9 +153,59 @@ var effects = map[Action]effect{
 
 func (b *Budget) scope() Scope { return cmp.Or(b.Per, PerGroup) }
 
-// Member is a part of the group with one Job, which is created again when the member is restarted.
+// budgetFields and renewalFields have the fields of a Budget and its Renewal, and their form in JSON.
+type (
+	budgetFields  Budget
+	renewalFields Renewal
+)
+
+// budgetJSON has the form of the Kubernetes API: a time is a text such as "1h". It hides that of the fields.
+type budgetJSON struct {
+	budgetFields
+	Window *metav1.Duration `json:"window,omitempty"`
+	Renew  struct {
+		renewalFields
+		Quiet *metav1.Duration `json:"quiet,omitempty"`
+	} `json:"renew,omitzero"`
+}
+
+// MarshalJSON returns the budget with its times as texts.
+func (b Budget) MarshalJSON() ([]byte, error) {
+	out := budgetJSON{budgetFields: budgetFields(b), Window: asText(b.Window)}
+	out.Renew.renewalFields, out.Renew.Quiet = renewalFields(b.Renew), asText(b.Renew.Quiet)
+	return json.Marshal(out)
+}
+
+// UnmarshalJSON reads what MarshalJSON writes. If it returns an error, the budget does not change.
+func (b *Budget) UnmarshalJSON(text []byte) error {
+	var in budgetJSON
+	if err := json.Unmarshal(text, &in); err != nil {
+		return err
+	}
+	*b = Budget(in.budgetFields)
+	b.Window, b.Renew = durationOf(in.Window), Renewal(in.Renew.renewalFields)
+	b.Renew.Quiet = durationOf(in.Renew.Quiet)
+	return nil
+}
+
+// asText returns a time that is a text in JSON; nil for 0.
+func asText(d time.Duration) *metav1.Duration {
+	if d == 0 {
+		return nil
+	}
+	return &metav1.Duration{Duration: d}
+}
+
+func durationOf(d *metav1.Duration) time.Duration {
+	if d == nil {
+		return 0
+	}
+	return d.Duration
+}
+
+// Member is a part of the group with one [Object], which is created again when the member is restarted.
 type Member struct {
-	// Name identifies the member. It must be the same after a restart. A member whose Job gets a new
+	// Name identifies the member. It must be the same after a restart. A member whose object gets a new
 	// name each time, and that nothing else identifies, has no name: it can only be restarted with
 	// its template or group.
 	Name string

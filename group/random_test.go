@@ -45,10 +45,12 @@ func drawPolicy(t *rapid.T) *group.Policy {
 		b := group.Budget{Name: fmt.Sprint("budget", i), Max: rapid.Int32Range(0, 3).Draw(t, "max"),
 			Per: rapid.SampledFrom([]group.Scope{"", group.PerGroup, group.PerTemplate, group.PerMember}).Draw(t, "per")}
 		if rapid.Bool().Draw(t, "windowed") {
-			b.Max, b.Window = max(b.Max, 1), window(rapid.SampledFrom([]time.Duration{time.Second, 10 * time.Second, time.Hour, 2500 * time.Millisecond}).Draw(t, "window"))
+			b.Max, b.Window = max(b.Max, 1), rapid.SampledFrom([]time.Duration{time.Second, 10 * time.Second, time.Hour, 2500 * time.Millisecond}).Draw(t, "window")
 			b.Wait = rapid.Bool().Draw(t, "wait")
 		}
-		b.Renew = (b.Per == group.PerTemplate || b.Per == group.PerMember) && rapid.Bool().Draw(t, "renew")
+		b.Renew.WithGroup = (b.Per == group.PerTemplate || b.Per == group.PerMember) && rapid.Bool().Draw(t, "renew")
+		b.Renew.Quiet = rapid.SampledFrom([]time.Duration{0, time.Second, 1500 * time.Millisecond, 6 * time.Second}).Draw(t, "quiet")
+		b.Renew.Progress = rapid.SampledFrom([]int64{0, 1, 10}).Draw(t, "progress")
 		p.Budgets = append(p.Budgets, b)
 	}
 	for range rapid.IntRange(0, 4).Draw(t, "rules") {
@@ -91,7 +93,7 @@ func drawPolicy(t *rapid.T) *group.Policy {
 	}
 	if p.Check(nil, nil) != nil { // a step empties all budgets that it charges
 		for i := range p.Budgets {
-			p.Budgets[i].Renew = false
+			p.Budgets[i].Renew.WithGroup = false
 		}
 	}
 	if err := p.Check(nil, nil).ToAggregate(); err != nil {
@@ -110,10 +112,11 @@ func drawFailures(t *rapid.T, s *group.State, now int) (all []group.Failure) {
 			Class:     rapid.SampledFrom([]string{"", "Infra", "User"}).Draw(t, "class"),
 			RuleName:  rapid.SampledFrom([]string{"", "Gpu", "1"}).Draw(t, "rule"),
 			Container: rapid.SampledFrom([]string{"", "main"}).Draw(t, "container"),
-			ExitCode:  rapid.Int32Range(0, 3).Draw(t, "exit code")}
+			ExitCode:  rapid.Int32Range(0, 3).Draw(t, "exit code"),
+			Progress:  rapid.SampledFrom([]int64{int64(now), int64(now), 9, 0, -1}).Draw(t, "progress")}
 		odd := rapid.SampledFrom([]time.Time{{}, f.At.Add(300 * time.Millisecond), f.At, f.At, f.At, f.At, f.At, f.At})
 		f.At = odd.Draw(t, "odd time")
-		f.Attempt = s.Attempt(f.Member) - max(0, rapid.Int64Range(-5, 2).Draw(t, "behind"))
+		f.Attempt = s.Attempt(f.Member) - max(0, rapid.Int32Range(-5, 2).Draw(t, "behind"))
 		all = append(all, f)
 	}
 	return all
@@ -125,11 +128,11 @@ var counts = map[string]int{}
 // lives runs a random group, and checks every decision against the history of all before it.
 func lives(t *rapid.T) {
 	policy := drawPolicy(t)
-	h, state := &history{policy: policy}, group.State{}
+	h, state, books := &history{policy: policy, lost: map[int]bool{}}, group.State{}, accounts{}
 	decider := Must(group.NewDecider(policy))
 	now := 0
 	for range rapid.IntRange(1, 12).Draw(t, "calls") {
-		now += rapid.SampledFrom([]int{0, 1, 7, 60, 4000}).Draw(t, "seconds")
+		now += rapid.SampledFrom([]int{0, 1, 7, 60, 4000, -30}).Draw(t, "seconds") // the clock may be set back
 		if state.Phase == group.Suspended && rapid.Bool().Draw(t, "resume") {
 			state, h.resumed = state.Resume(), true
 		}
@@ -142,12 +145,24 @@ func lives(t *rapid.T) {
 		other := append(slices.Clone(failures), failures...)
 		other = rapid.Permutation(other).Draw(t, "another order, and each twice")
 		again, err := group.Decide(policy, *before, other, at(now))
-		again.Open /= 2
+		if again.Open /= 2; again.Action != "" && cmp.Equal(other[again.Position], got.Failure) {
+			again.Position = got.Position
+		}
 		if err != nil || textOf(again) != textOf(got) {
 			t.Fatalf("another order: %s, %v\n%s", textOf(again), err, textOf(got))
 		}
+		history := *h
 		checkDecision(t, h, failures, got, at(now))
-		state = stored(t, got.State)
+		if ends := got.State.End != nil && state.End == nil; ends && rapid.IntRange(0, 3).Draw(t, "goes on") > 0 {
+			*h = history // without this failure, the group goes on
+			continue
+		}
+		if state = stored(t, got.State); got.Action != "" {
+			books.decided(t, policy, got, at(now))
+		}
+		if rapid.IntRange(0, 9).Draw(t, "forgets") == 0 {
+			state, h.lost[len(h.past)] = books.forgotten(t, state), true
+		}
 		if n, limit := len(textOf(state)), group.StateSize(policy, members); n > limit {
 			t.Fatalf("the state has %d bytes, StateSize says %d: %s", n, limit, textOf(state))
 		}
@@ -168,6 +183,12 @@ func lives(t *rapid.T) {
 // checkDecision compares a decision with what follows from the history.
 func checkDecision(t *rapid.T, h *history, failures []group.Failure, got group.Decision, now time.Time) {
 	t.Helper()
+	rules := slices.Clone(h.policy.Rules)
+	for i := range rules {
+		rules[i].Steps = nil // "It does not read steps"
+	}
+	open := h.open(failures)
+	matched, err := group.FirstMatch(rules, open)
 	rule, step, decided, ok := h.decide(failures, now)
 	counts[string(decided.action)]++
 	switch {
@@ -183,10 +204,24 @@ func checkDecision(t *rapid.T, h *history, failures []group.Failure, got group.D
 	if !decided.notBefore.IsZero() {
 		counts["delayed"]++
 	}
-	want := group.Decision{State: got.State, Changed: ok, Action: decided.action, Rule: rule, Step: step,
-		Failure: decided.failure, NotBefore: decided.notBefore, Open: len(h.open(failures))}
+	for _, r := range decided.renewed {
+		counts["renewed by quiet"] += int(min(r.Quiet, 1))
+		counts["renewed by progress"] += int(min(r.Progress, 1))
+	}
+	want := group.Decision{State: got.State, Changed: ok, Action: decided.action, Match: group.Match{Rule: rule, Failure: decided.failure, Position: -1}, Step: step,
+		Charged: decided.charges, Renewed: decided.renewed, NotBefore: decided.notBefore, Open: int32(len(h.open(failures)))}
+	if ok {
+		want.Position = slices.Index(failures, decided.failure)
+		matched.Position = slices.Index(failures, open[matched.Position])
+	}
+	if matched != want.Match || err != nil {
+		t.Fatalf("FirstMatch: %s, %v, want %s", textOf(matched), err, textOf(want.Match))
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Fatalf("(-oracle +got)\n%s\nhistory %+v", diff, h.past)
+	}
+	if diff := cmp.Diff(h.end(), got.State.End); diff != "" {
+		t.Fatalf("the end (-oracle +got)\n%s", diff)
 	}
 	for _, m := range members {
 		if got, want := got.State.Attempt(m), h.attempt(m); got != want {
@@ -207,22 +242,23 @@ func TestDecideAgainstOracle(t *testing.T) { rapid.Check(t, lives) }
 
 // reached is what the random groups must reach. Each has a seed of FuzzDecide that reaches it.
 var reached = []string{"Leave", "RestartMember", "RestartTemplate", "RestartGroup", "SuspendGroup", "CompleteGroup",
-	"FailGroup", "nothing", "no rule", "no room", "a later step", "delayed"}
+	"FailGroup", "nothing", "no rule", "no room", "a later step", "delayed",
+	"renewed by quiet", "renewed by progress"}
 
 var writeSeeds = flag.Bool("seeds", false, "write the seeds of FuzzDecide again")
 
 func TestOracleReachesAll(t *testing.T) {
 	clear(counts)
 	random, run, seeds := rand.New(rand.NewPCG(1, 2)), fuzztest.Target(rapid.MakeFuzz(lives)), map[string][]byte{}
-	for range 1000 {
-		input := make([]byte, 300)
+	for range 1500 {
+		input := make([]byte, 500+random.IntN(400))
 		for i := range input {
 			input[i] = byte(random.IntN(256))
 		}
 		before := maps.Clone(counts)
 		t.Run("", func(t *testing.T) { run(t, input) })
 		for _, what := range reached {
-			if counts[what] > before[what] {
+			if counts[what] > before[what] && (seeds[what] == nil || len(input) < len(seeds[what])) {
 				seeds[what] = input
 			}
 		}

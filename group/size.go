@@ -1,9 +1,12 @@
 package group
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -12,9 +15,15 @@ import (
 // have at most, under a policy that [Policy.Check] accepts. It leaves out members and templates that
 // the group no longer has, and entries from an earlier policy.
 func StateSize(policy *Policy, members []Member) int {
-	full := State{Version: StateVersion, Phase: Suspended, Templates: map[string]Part{}, Members: map[string]Part{}}
 	if policy == nil {
 		policy = &Policy{}
+	}
+	full := State{Version: StateVersion, Phase: Complete, Templates: map[string]Part{}, Members: map[string]Part{},
+		End: &End{Reason: strings.Repeat("R", maxReason), Time: metav1.Time{Time: latest}}}
+	for i := range policy.Rules {
+		if name := cmp.Or(policy.Rules[i].Name, strconv.Itoa(i)); len(inJSON(name)) > len(inJSON(full.End.Rule)) {
+			full.End.Rule = name
+		}
 	}
 	full.Group = policy.largest(PerGroup)
 	for _, m := range members {
@@ -25,8 +34,13 @@ func StateSize(policy *Policy, members []Member) int {
 			full.Members[m.Name] = p
 		}
 	}
-	text, _ := json.Marshal(full) // all times have a text
-	return len(text)
+	return len(inJSON(full))
+}
+
+// inJSON returns a value as JSON. All times of a state have a text.
+func inJSON(v any) []byte {
+	text, _ := json.Marshal(v)
+	return text
 }
 
 // largest returns a part with all that the steps of the policy can write.
@@ -38,8 +52,8 @@ func (p *Policy) largest(scope Scope) (out Part) {
 				out.NotBefore = &metav1.Time{Time: latest}
 			}
 			if step.Action == Leave && scope == PerMember {
-				attempt := int64(3 * math.MaxInt32)
-				out.Left = &attempt
+				attempt := int32(math.MaxInt32)
+				out.LeftAttempt = &attempt
 			}
 			for _, name := range step.Charges {
 				if b := p.budget(name); b != nil && b.scope() == scope {
@@ -55,14 +69,22 @@ func (p *Policy) largest(scope Scope) (out Part) {
 }
 
 // full returns what has been charged to a budget that is used up.
-func (b *Budget) full() Use {
-	if b.window() <= 0 {
-		return Use{Count: max(b.Max, 0)}
+func (b *Budget) full() (out Use) {
+	if b.Window <= 0 {
+		out.Count = max(b.Max, 0)
+	} else {
+		out.Times = slices.Repeat([]metav1.Time{{Time: latest}}, min(max(int(b.Max), 0), maxWindowMax))
 	}
-	return Use{Times: slices.Repeat([]metav1.Time{{Time: latest}}, min(max(int(b.Max), 0), maxWindowMax))}
+	if b.Renew.Quiet > 0 {
+		out.QuietSince = &metav1.Time{Time: latest}
+	}
+	if b.Renew.Progress > 0 {
+		out.Progress = math.MaxInt64
+	}
+	return out
 }
 
 // isZero reports whether nothing was decided about a part.
 func (p Part) isZero() bool {
-	return p.Restarts == 0 && p.Left == nil && len(p.Used) == 0
+	return p.Restarts == 0 && p.LeftAttempt == nil && len(p.Used) == 0
 }

@@ -40,13 +40,21 @@ func TestState_format(t *testing.T) {
 	const text = `{"version":1,"phase":"Suspended",` +
 		`"group":{"restarts":1,"notBefore":"2026-05-01T12:00:10Z","used":{"together":{"count":1}}},` +
 		`"templates":{"a":{"restarts":2,"used":{"hourly":{"times":["2026-05-01T12:00:00Z","2026-05-01T12:00:01Z"]}}}},` +
-		`"members":{"a-0":{"restarts":3,"left":6}}}`
+		`"members":{"a-0":{"restarts":3,"leftAttempt":6}}}`
+	const ended = `{"version":1,"phase":"Failed","end":{"reason":"BackoffLimitExceeded","rule":"escalate","time":"2026-05-01T12:00:00Z"}}`
 	var state group.State
 	if err := json.Unmarshal([]byte(text), &state); err != nil {
 		t.Fatal(err)
 	}
 	if got := textOf(state); strings.ReplaceAll(got, "Z", "Z") != text {
 		t.Errorf("got  %s\nwant %s", got, text)
+	}
+	const renewed = `{"version":1,"members":{"a-0":{"restarts":1,"used":{"alone":{"count":1,"quietSince":"2026-05-01T12:00:05Z","progress":7}}}}}`
+	for _, text := range []string{ended, renewed} {
+		var s group.State
+		if err := json.Unmarshal([]byte(text), &s); err != nil || textOf(s) != text || s.End != nil && s.End.Rule != "escalate" {
+			t.Errorf("got  %s, %v\nwant %s", textOf(s), err, text)
+		}
 	}
 	a := member("a-0", "a")
 	if got := []any{state.Attempt(a), state.Left(a), state.Attempt(member("b", "")), state.NotBefore(a).Equal(at(10))}; fmt.Sprint(got) != "[6 true 1 true]" {
@@ -62,18 +70,22 @@ func TestState_format(t *testing.T) {
 
 // The state has the size StateSize once all budgets are used up, and all counters are at their largest.
 func TestStateSize(t *testing.T) {
-	policy := policyOf(t, `{budgets: [{name: one, per: Member, max: 1}, {name: hourly, per: Template, max: 3, window: 1h}, {name: "<b>", max: 2}],
-		rules: [{steps: [{action: RestartMember, charges: [one]}, {action: RestartTemplate, charges: [hourly]}, {action: SuspendGroup, charges: ["<b>"]}, {action: Leave}]}]}`)
+	policy := policyOf(t, `{budgets: [{name: one, per: Member, max: 1, renew: {quiet: 1h, progress: 1}}, {name: hourly, per: Template, max: 3, window: 1h}, {name: "<b>", max: 2}],
+		rules: [{name: "<&>", steps: [{action: RestartMember, charges: [one]}, {action: RestartTemplate, charges: [hourly]}, {action: SuspendGroup, charges: ["<b>"]}, {action: Leave}]}]}`)
 	members := []group.Member{member("a-0", "a"), member("a-1", "a"), member("b-0", "b"), member("alone", ""), {}}
 	const most = math.MaxInt32
-	left, end := int64(3*most), `"9999-12-31T23:59:59Z"`
+	left, end := most, `"9999-12-31T23:59:59Z"`
 	partOf := func(name, used string) string {
 		return fmt.Sprintf(`%q:{"restarts":%d,"notBefore":%s%s}`, name, most, end, used)
 	}
 	var state group.State
-	perMember := fmt.Sprintf(`,"left":%d,"used":{"one":{"count":1}}`, left)
+	perMember := fmt.Sprintf(`,"leftAttempt":%d,"used":{"one":{"count":1,"quietSince":%s,"progress":%d}}`,
+		left, end, int64(math.MaxInt64))
 	perTemplate := fmt.Sprintf(`,"used":{"hourly":{"times":[%s,%s,%s]}}`, end, end, end)
-	text := `{"version":1,"phase":"Suspended",` + partOf("group", `,"used":{"<b>":{"count":2}}`) +
+	ended := func(rule string) string {
+		return fmt.Sprintf(`{"version":1,"phase":"Complete","end":{"reason":"%s",%s"time":%s}`, strings.Repeat("R", 256), rule, end)
+	}
+	text := ended(`"rule":"<&>",`) + `,` + partOf("group", `,"used":{"<b>":{"count":2}}`) +
 		`,"templates":{` + partOf("a", perTemplate) + "," + partOf("b", perTemplate) +
 		`},"members":{` + partOf("a-0", perMember) + "," + partOf("a-1", perMember) + "," + partOf("b-0", perMember) + "," + partOf("alone", perMember) + `}}`
 	if err := json.Unmarshal([]byte(text), &state); err != nil {
@@ -82,11 +94,11 @@ func TestStateSize(t *testing.T) {
 	if got, want := group.StateSize(policy, members), len(textOf(state)); got != want {
 		t.Errorf("StateSize is %d, the largest state has %d bytes: %s", got, want, textOf(state))
 	}
-	text = `{"version":1,"phase":"Suspended","members":{` + partOf("a-0", "") + `}}`
+	text = ended(`"rule":"0",`) + `,"members":{` + partOf("a-0", "") + `}}`
 	if got := group.StateSize(policyOf(t, `{rules: [{steps: [{action: RestartMember}]}]}`), members[:1]); got != len(text) {
 		t.Errorf("only members are restarted: StateSize is %d, want that of %s", got, text)
 	}
-	if got, want := group.StateSize(nil, members), len(`{"version":1,"phase":"Suspended"}`); got != want {
+	if got, want := group.StateSize(nil, members), len(ended("")+"}"); got != want {
 		t.Errorf("without a policy: %d, want %d", got, want)
 	}
 	refused := policyOf(t, `{budgets: [{name: x, max: 2, window: 1h}], rules: [{steps: [{action: RestartGroup, charges: [x]}]}]}`)
@@ -114,12 +126,17 @@ func TestDecide_firstYears(t *testing.T) {
 
 // A state that another client has changed does not stop a controller, and no counter wraps around.
 func TestDecide_tamperedState(t *testing.T) {
-	state := group.State{Group: group.Part{Restarts: math.MaxInt32}, Members: map[string]group.Part{"a-0": {Restarts: -5}}}
 	f := group.Failure{Member: member("a-0", "a"), Attempt: math.MaxInt32, At: noon}
 	restart := policyOf(t, `{rules: [{steps: [{action: RestartGroup}]}]}`)
-	if d, err := group.Decide(restart, state, []group.Failure{f}, noon); err != nil || d.Action != group.FailGroup || d.Step != -1 {
-		t.Errorf("a restart that cannot be counted: %s, %v", textOf(d), err)
+	for _, one := range [][2]int32{{math.MaxInt32, -5}, {math.MaxInt32, math.MaxInt32}, {math.MaxInt32 - 1, 1}} {
+		state := group.State{Group: group.Part{Restarts: one[0]}, Members: map[string]group.Part{"a-0": {Restarts: one[1]}}}
+		d, err := group.Decide(restart, state, []group.Failure{f}, noon)
+		if err != nil || d.Action != group.FailGroup || d.Step != -1 || state.Restarts() != math.MaxInt32 {
+			t.Errorf("a restart that cannot be counted: %s, %v", textOf(d), err)
+		}
 	}
+	f.Attempt--
+	state := group.State{Group: group.Part{Restarts: math.MaxInt32 - 1}, Members: map[string]group.Part{"a-0": {Restarts: -5}}}
 	alone := policyOf(t, `{rules: [{steps: [{action: RestartMember}]}]}`)
 	if d, err := group.Decide(alone, state, []group.Failure{f}, noon); err != nil || d.State.Members["a-0"].Restarts != 1 {
 		t.Errorf("restarts below zero: %s, %v", textOf(d), err)
@@ -179,10 +196,10 @@ func TestDecide_withoutNotBefore(t *testing.T) {
 	}
 }
 
-// "a restart of the group empties the budget", and only those with Renew.
+// "a restart of the group empties the budget", and only those with WithGroup.
 func TestDecide_renew(t *testing.T) {
 	a := group.Failure{Member: members[0], At: noon}
-	d := decideAll(t, `{budgets: [{name: all, per: Member, max: 9}, {name: renewed, per: Member, max: 1, renew: true}, {name: shared, max: 9}],
+	d := decideAll(t, `{budgets: [{name: all, per: Member, max: 9}, {name: renewed, per: Member, max: 1, renew: {withGroup: true}}, {name: shared, max: 9}],
 		rules: [{steps: [{action: RestartMember, charges: [all, renewed, shared]}, {action: RestartGroup, charges: [shared]}]}]}`, a, a)
 	if got := textOf(d.State); got != `{"version":1,"group":{"restarts":1,"used":{"shared":{"count":2}}},"members":{"a-0":{"restarts":1,"used":{"all":{"count":1}}}}}` {
 		t.Errorf("got %s", got)
@@ -191,8 +208,8 @@ func TestDecide_renew(t *testing.T) {
 
 // "Decide never changes a State": neither its maps, nor its lists, nor what is behind the end of a list.
 func TestDecide_inputUnchanged(t *testing.T) {
-	p := policyOf(t, `{budgets: [{name: x, max: 3, window: 1h}, {name: m, per: Member, max: 9, renew: true},
-		{name: t, per: Template, max: 9, renew: true}], rules: [{onClasses: [Leave], steps: [{action: Leave, charges: [x, m, t]}]},
+	p := policyOf(t, `{budgets: [{name: x, max: 3, window: 1h}, {name: m, per: Member, max: 9, renew: {withGroup: true}},
+		{name: t, per: Template, max: 9, renew: {withGroup: true}}], rules: [{onClasses: [Leave], steps: [{action: Leave, charges: [x, m, t]}]},
 		{onClasses: [Template], steps: [{action: RestartTemplate, charges: [x, m, t]}]},
 		{onClasses: [Member], steps: [{action: RestartMember, charges: [x, m, t]}]}, {steps: [{action: RestartGroup, charges: [x]}]}]}`)
 	list := times(-10, -20, -30) // not in order; the last one is behind the end
@@ -241,6 +258,7 @@ func TestDecide_changedBudgets(t *testing.T) {
 		"the window ends in a second":     {`max: 2, window: 1h`, group.Use{Times: times(-3599, -1000)}, group.Use{}},
 		"the last unit of the largest":    {`max: 2147483647`, group.Use{Count: math.MaxInt32 - 1}, group.Use{Count: math.MaxInt32}},
 		"no unit of the largest is left":  {`max: 2147483647`, group.Use{Count: math.MaxInt32}, group.Use{}},
+		"a progress below zero":           {`max: 2, renew: {progress: 10}`, group.Use{Count: 1, Progress: -5}, group.Use{Count: 2}},
 		"a smaller window":                {`max: 1, window: 1m`, group.Use{Times: times(-61)}, group.Use{Times: times(0)}},
 		"a charge after that of the step": {`max: 2, window: 1m`, group.Use{Times: times(30)}, group.Use{Times: times(0, 30)}},
 	} {
@@ -343,11 +361,7 @@ func TestDecide_farFuture(t *testing.T) {
 
 // oneByOne decides about failures, each as soon as it is known. It returns the end, and the decision about
 // each member's failure.
-func oneByOne(t interface {
-	Helper()
-	Fatal(...any)
-	Fatalf(string, ...any)
-}, d *group.Decider, state group.State, order []group.Failure) (group.State, map[string]group.Decision) {
+func oneByOne(t tester, d *group.Decider, state group.State, order []group.Failure) (group.State, map[string]group.Decision) {
 	decisions := map[string]group.Decision{}
 	for _, f := range order {
 		got := Must(d.Decide(state, []group.Failure{f}, at(100)))
@@ -409,8 +423,8 @@ func TestDecide_splitMatters(t *testing.T) {
 		"void": {`{rules: [{onClasses: [A], steps: [{action: RestartMember}]}, {steps: [{action: RestartGroup}]}]}`,
 			`{"version":1,"group":{"restarts":1},"members":{"a-0":{"restarts":1}}}`, `{"version":1,"group":{"restarts":1}}`},
 		"budget": {`{budgets: [{name: x, max: 1}], rules: [{steps: [{action: RestartMember, charges: [x]}, {action: Leave}]}]}`,
-			`{"version":1,"group":{"used":{"x":{"count":1}}},"members":{"a-0":{"restarts":1},"a-1":{"left":0}}}`,
-			`{"version":1,"group":{"used":{"x":{"count":1}}},"members":{"a-0":{"left":0},"a-1":{"restarts":1}}}`},
+			`{"version":1,"group":{"used":{"x":{"count":1}}},"members":{"a-0":{"restarts":1},"a-1":{"leftAttempt":0}}}`,
+			`{"version":1,"group":{"used":{"x":{"count":1}}},"members":{"a-0":{"leftAttempt":0},"a-1":{"restarts":1}}}`},
 	} {
 		d := Must(group.NewDecider(policyOf(t, tc.policy)))
 		ab, _ := oneByOne(t, d, group.State{}, []group.Failure{a, b})
@@ -468,6 +482,14 @@ func withinBudgets(p *group.Policy, s *group.State) error {
 	return nil
 }
 
+// "The error says which requirements cannot be read", whether or not a failure meets them.
+func TestFirstMatch_unreadable(t *testing.T) {
+	m, err := group.FirstMatch([]group.Rule{{OnMessagePatterns: []string{"("}}}, []group.Failure{{Member: members[0]}})
+	if err == nil || !strings.Contains(err.Error(), "rules[0].onMessagePatterns[0]: Invalid value") || m != (group.Match{Rule: -1, Position: -1}) {
+		t.Errorf("%+v, %v, want no match and the field", m, err)
+	}
+}
+
 // Without a policy, the first failure fails the group. Errors say what is wrong.
 func TestDecide_nilPolicyAndErrors(t *testing.T) {
 	f := []group.Failure{{Member: members[0], Attempt: 0, At: noon}}
@@ -486,7 +508,7 @@ func TestDecide_nilPolicyAndErrors(t *testing.T) {
 		`a Job of member "a-0" is of attempt 1, and the state has attempt 0: the state is old`: {nil, 0, later},
 	} {
 		d, err := group.Decide(in.policy, group.State{Version: in.version}, in.failures, noon)
-		if err == nil || err.Error() != want || d.Changed || d.Rule != -1 || d.Step != -1 {
+		if err == nil || err.Error() != want || d.Changed || d.Rule != -1 || d.Step != -1 || d.Position != -1 {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}

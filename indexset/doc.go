@@ -28,7 +28,8 @@
 //   - [ParseDamaged] never fails. It reads any text as the Job controller does, always
 //     returns a set, and reports what was wrong.
 //
-// In the types of a CRD use [Text], which accepts any text.
+// In the types of a CRD use a string, and [ParseDamaged]: a field that another client has edited by hand must
+// not stop the informer that reads all objects of a kind.
 //
 // # Cost
 //

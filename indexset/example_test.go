@@ -37,8 +37,8 @@ func ExampleParseOrdered() {
 	fmt.Println(err)
 	// Output:
 	// 1-4 <nil>
-	// non-increasing order, previous: 5, current: 1
-	// too large index: "8"
+	// indexes: fragment "1" at offset 2: non-increasing order, previous: 5, current: 1
+	// indexes: fragment "1-8" at offset 0: too large index: "8"
 }
 
 func ExampleParseDamaged() {

@@ -65,16 +65,3 @@ func (s Set) maxText() int {
 	}
 	return numbers * (length + 1)
 }
-
-// MarshalText returns the canonical text of s. The error is always nil.
-func (s Set) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// UnmarshalText sets s to the set with the canonical text b. It is as strict as Parse. If
-// it returns an error, s does not change.
-func (s *Set) UnmarshalText(b []byte) error {
-	set, err := Parse(string(b))
-	if err == nil {
-		*s = set
-	}
-	return err
-}

@@ -2,11 +2,9 @@ package jobstatus_test
 
 import (
 	"fmt"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate/jobstatus"
 )
@@ -48,21 +46,4 @@ func ExampleIndexes() {
 	// Output:
 	// failed: 7
 	// never run: 5,6,9
-}
-
-// When to delete a Job that has finished.
-func ExampleExpiresAt() {
-	ttl, now := int32(60), time.Date(2026, time.May, 1, 12, 0, 0, 0, time.UTC)
-	job := &batchv1.Job{Spec: batchv1.JobSpec{TTLSecondsAfterFinished: &ttl}}
-	_, ok := jobstatus.ExpiresAt(job)
-	fmt.Println("expires:", ok)
-
-	job.Status.Conditions = []batchv1.JobCondition{
-		{Type: batchv1.JobComplete, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(now)},
-	}
-	at, _ := jobstatus.ExpiresAt(job)
-	fmt.Println("look again after", at.Sub(now.Add(20*time.Second)))
-	// Output:
-	// expires: false
-	// look again after 40s
 }

@@ -1,6 +1,7 @@
 package jobstatus
 
 import (
+	"cmp"
 	"math"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -16,11 +17,30 @@ func PodsHeld(job *batchv1.Job) int32 {
 	if job == nil {
 		return 0
 	}
-	held := int64(max(job.Status.Active, 0))
-	if terminating := job.Status.Terminating; terminating != nil {
-		held += int64(max(*terminating, 0))
+	terminating := *cmp.Or(job.Status.Terminating, new(int32))
+	return int32(min(int64(max(job.Status.Active, 0))+int64(max(terminating, 0)), math.MaxInt32))
+}
+
+// Reclaimable returns how many of the pods that a queue has reserved for the Job it may give away for good: as many as
+// the Job will never have at once again, however its pods end. The queue has reserved the lesser of parallelism and
+// completions.
+//
+// The count never falls unless the spec is edited: it depends on what has finished, not on pods that terminate or are
+// tried again, nor on suspension. So a Job that starts or is resumed needs the rest. After an edit of parallelism or
+// completions, subtract it from what is reserved for the new spec. What the Job needs at the moment, which may be less,
+// and rises again, says DemandOf in package decide.
+func Reclaimable(job *batchv1.Job) int32 {
+	finished := int32(IndexesFinished(job))
+	if finished == 0 {
+		return 0
 	}
-	return int32(min(held, math.MaxInt32))
+	reserved := max(*cmp.Or(job.Spec.Parallelism, new(int32(1))), 0)
+	// Pods of a work queue are not replaced after the first success. More are left if parallelism was lowered.
+	needed := max(reserved-finished, PodsHeld(job))
+	if n := job.Spec.Completions; n != nil {
+		reserved, needed = min(reserved, *n), *n-finished
+	}
+	return max(reserved-needed, 0)
 }
 
 // IndexesFinished returns the number of indexes of an Indexed Job that are completed or
@@ -33,11 +53,7 @@ func IndexesFinished(job *batchv1.Job) int {
 	if IsIndexed(&job.Spec) {
 		return Indexes(job).Finished.Len()
 	}
-	finished := max(job.Status.Succeeded, 0)
-	if completions := job.Spec.Completions; completions != nil {
-		finished = min(finished, max(*completions, 0))
-	}
-	return int(finished)
+	return int(max(0, min(job.Status.Succeeded, *cmp.Or(job.Spec.Completions, new(int32(math.MaxInt32))))))
 }
 
 // IndexSets holds the indexes of an Indexed Job by their state in the status.
@@ -58,18 +74,15 @@ func Indexes(job *batchv1.Job) IndexSets {
 	}
 	completions := *job.Spec.Completions
 	completed, failed := ReadIndexes(&job.Status, completions)
-	sets := IndexSets{Completed: completed, Failed: failed.Difference(completed), Finished: completed.Union(failed)}
-	sets.Unfinished = sets.Finished.Complement(completions)
-	return sets
+	finished := completed.Union(failed)
+	return IndexSets{completed, failed.Difference(completed), finished, finished.Complement(completions)}
 }
 
 // ReadIndexes returns the completed and the failed indexes of a status, read as the Job
 // controller does. An index may be in both sets.
 func ReadIndexes(status *batchv1.JobStatus, completions int32) (completed, failed indexset.Set) {
 	completed, _ = indexset.ParseDamaged(status.CompletedIndexes, completions)
-	if status.FailedIndexes != nil {
-		failed, _ = indexset.ParseDamaged(*status.FailedIndexes, completions)
-	}
+	failed, _ = indexset.ParseDamaged(*cmp.Or(status.FailedIndexes, new(string)), completions)
 	return completed, failed
 }
 

@@ -29,6 +29,7 @@ func TestLesson_conditionsInAnyOrder(t *testing.T) {
 	for _, job := range []*batchv1.Job{WithConditions(other, last), WithConditions(last, other)} {
 		Same(t, "phase", jobstatus.OutcomeOf(job).Phase, jobstatus.Failed)
 		Same(t, "finished", jobstatus.Finished(job).Type, batchv1.JobFailed)
+		Same(t, "the status alone", jobstatus.OutcomeOf(&batchv1.Job{Status: job.Status}), jobstatus.OutcomeOf(job))
 	}
 }
 
@@ -55,7 +56,45 @@ func TestLesson_k121011_nothingPanics(t *testing.T) {
 	Same(t, "Indexes", jobstatus.Indexes(nil), jobstatus.IndexSets{})
 	Same(t, "IndexesFinished", jobstatus.IndexesFinished(nil), 0)
 	Same(t, "PodsHeld", jobstatus.PodsHeld(nil), int32(0))
+	Same(t, "Reclaimable", jobstatus.Reclaimable(nil), int32(0))
 	Same(t, "DemandOf", decide.DemandOf(nil), decide.Demand{})
 	Same(t, "DemandWithPods", decide.DemandWithPods(nil, nil, tracking.Keys{}), decide.Demand{})
 	Same(t, "Suspension", jobstatus.Suspension{}.After(nil), jobstatus.Suspension{})
+}
+
+// Kueue stores the count while the Job is suspended too, and its webhook refuses one that falls. The names are those of
+// its tests and bug reports.
+func TestReclaimable(t *testing.T) {
+	for name, tc := range map[string]struct {
+		spec   string
+		status string
+		want   int32
+	}{
+		"new":                        {`{"parallelism":3,"completions":3,"suspend":true}`, `{}`, 0},
+		"suspended after a success":  {`{"parallelism":3,"completions":3,"suspend":true}`, `{"succeeded":1}`, 1},
+		"one evicted, one succeeded": {`{"parallelism":3,"completions":3}`, `{"active":2,"succeeded":1,"terminating":1}`, 1},
+		"the end is decided": {`{"parallelism":3,"completions":3}`,
+			`{"terminating":2,"succeeded":1,"conditions":[{"type":"FailureTarget","status":"True"}]}`, 1},
+		"one is left":                        {`{"parallelism":1,"completions":3}`, `{"active":1,"succeeded":2}`, 0},
+		"half of the indexes":                {`{"parallelism":8,"completions":8,"completionMode":"Indexed"}`, `{"succeeded":4,"completedIndexes":"0-3"}`, 4},
+		"counters, but no indexes":           {`{"parallelism":8,"completions":8,"completionMode":"Indexed"}`, `{"succeeded":4}`, 0},
+		"failed indexes, kueue#13482":        {`{"parallelism":3,"completions":3,"completionMode":"Indexed"}`, `{"completedIndexes":"0","failedIndexes":"1"}`, 2},
+		"scaled down, kueue#13117":           {`{"parallelism":10,"completions":20}`, `{"active":3,"succeeded":17}`, 7},
+		"indexes scaled down, kueue#13117":   {`{"parallelism":10,"completions":10,"completionMode":"Indexed"}`, `{"completedIndexes":"0-8,12-15"}`, 9},
+		"index 4 is removed, kueue#13552":    {`{"parallelism":3,"completions":3,"completionMode":"Indexed"}`, `{"failedIndexes":"4"}`, 0},
+		"fewer completions than parallelism": {`{"parallelism":8,"completions":4}`, `{"active":3,"succeeded":1}`, 1},
+		"more successes than completions":    {`{"parallelism":8,"completions":4}`, `{"succeeded":6}`, 4},
+		"no completions":                     {`{"parallelism":0,"completions":0}`, `{}`, 0},
+		"defaults":                           {`{}`, `{"succeeded":1}`, 1},
+		"work queue":                         {`{"parallelism":4}`, `{"active":3,"failed":2}`, 0},
+		"work queue with a success":          {`{"parallelism":4}`, `{"active":3,"succeeded":1}`, 1},
+		"work queue, one has failed since":   {`{"parallelism":4}`, `{"active":2,"succeeded":1,"failed":1}`, 1},
+		"work queue, scaled down":            {`{"parallelism":2}`, `{"active":3,"succeeded":1}`, 0},
+	} {
+		job := &batchv1.Job{
+			Spec:   decode[batchv1.JobSpec](t, []byte(tc.spec)),
+			Status: decode[batchv1.JobStatus](t, []byte(tc.status)),
+		}
+		Same(t, name, jobstatus.Reclaimable(job), tc.want)
+	}
 }

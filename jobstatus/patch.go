@@ -45,8 +45,7 @@ func Patch(uid types.UID, resourceVersion string, status *batchv1.JobStatus) []b
 
 // orNull returns nil for the zero value, which the API omits from a status.
 func orNull[T comparable](v T) *T {
-	var zero T
-	if v == zero {
+	if v == *new(T) {
 		return nil
 	}
 	return &v

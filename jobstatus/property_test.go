@@ -48,16 +48,6 @@ func outcomeHolds(t rapid.TB, job *batchv1.Job) {
 	Same(t, "finished", jobstatus.Finished(job), end)
 	Same(t, "terminal", got.Terminal(), end != nil)
 	Same(t, "decided", got.Decided(), phase != "Running" && phase != "Suspended")
-	// "It returns false if the Job does not set that field, has not finished, or is already being
-	// deleted. It also returns false if the condition has no time".
-	ttl := job.Spec.TTLSecondsAfterFinished
-	want, wantOK := time.Time{}, ttl != nil && end != nil && job.DeletionTimestamp == nil && !end.LastTransitionTime.IsZero()
-	if wantOK {
-		want = end.LastTransitionTime.Add(time.Duration(*ttl) * time.Second)
-	}
-	at, ok := jobstatus.ExpiresAt(job)
-	Same(t, "expires", ok, wantOK)
-	Same(t, "expires at", at, want)
 }
 
 // indexesHold sorts all indexes below completions, one by one. An index in both lists is completed.
@@ -68,6 +58,13 @@ func indexesHold(t rapid.TB, job *batchv1.Job) {
 		held += int64(max(*n, 0))
 	}
 	Same(t, "PodsHeld", int64(jobstatus.PodsHeld(job)), min(held, math.MaxInt32))
+	reserved, reclaimable := int32(1), jobstatus.Reclaimable(job)
+	if n := job.Spec.Parallelism; n != nil {
+		reserved = max(*n, 0)
+	}
+	if reclaimable < 0 || reclaimable > reserved {
+		t.Errorf("%d of %d pods are reclaimable", reclaimable, reserved)
+	}
 	mode, completions := job.Spec.CompletionMode, job.Spec.Completions
 	indexed := mode != nil && *mode == batchv1.IndexedCompletion
 	if !indexed || completions == nil {

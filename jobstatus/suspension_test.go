@@ -12,7 +12,7 @@ import (
 
 // versionOf returns a version of a Job: its generation, "suspended", and "True" for the condition.
 func versionOf(text string) *batchv1.Job {
-	job := Stored()
+	job := NewJob()
 	job.Generation = int64(text[0] - '0')
 	if strings.Contains(text, "suspended") {
 		job.Spec.Suspend = new(true)

@@ -15,7 +15,9 @@
 // [SmallSpec] and [Events] take the choices of any [Dice]: of rapid, or [Seeded] ones. [NewCaller]
 // is the reference controller of package cluster, and checks itself.
 //
-// The packages below it test a complete controller on the simulated Kubernetes of package cluster,
+// Package fixture makes Jobs as the Job controller leaves them, for programs that only read Jobs.
+//
+// The other packages below it test a complete controller on the simulated Kubernetes of package cluster,
 // whether or not it uses jobfate:
 //
 //   - referee checks every change of a cluster against the properties of

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
-	"github.com/jobfate/jobfate/validation"
+	"github.com/jobfate/jobfate/validation/defaulting"
 )
 
 // Mix sets the shares of unusual input that a generator makes, in percent.
@@ -76,7 +76,7 @@ func drawJob(d Dice, m Mix) *batchv1.Job {
 		job.Spec.ActiveDeadlineSeconds = new(pick[int64](d, "deadline seconds", 100, 3600, 1, 30, 60, 0))
 	}
 	if !d.Chance(m.Undefaulted, "undefaulted") {
-		job.Spec = validation.Defaulted(job).Spec
+		job.Spec = defaulting.Job(job).Spec
 	}
 	return job
 }

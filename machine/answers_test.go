@@ -14,7 +14,6 @@ import (
 
 	"github.com/jobfate/jobfate/decide"
 	. "github.com/jobfate/jobfate/internal/podtest"
-	"github.com/jobfate/jobfate/tracking"
 )
 
 // upTo begins a sync and answers its requests until one has the verb. It returns that
@@ -201,7 +200,7 @@ func TestResult_isTheCallers(t *testing.T) {
 		metrics := []decide.Metric{{Name: "m", Labels: map[string]string{"label": "own"}, Add: 1}}
 		return Result{
 			Decision: decide.Decision{
-				Claim: []decide.Claim{{Pod: pod, Relation: tracking.Adoptable}}, Delete: []decide.Deletion{{Pod: pod}}, Create: []decide.Creation{{Index: 1}},
+				Claim: []decide.Claim{{Pod: pod, Action: decide.ClaimAdopt}}, Delete: []decide.Deletion{{Pod: pod}}, Create: []decide.Creation{{Index: 1}},
 				Strip: []*corev1.Pod{pod}, Status: &batchv1.JobStatus{Active: 1},
 				Events: []decide.Event{{Reason: "own"}}, Metrics: decide.Decision{Metrics: metrics}.Clone().Metrics,
 			},

@@ -11,7 +11,6 @@ import (
 
 	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/internal/memory"
-	"github.com/jobfate/jobfate/tracking"
 )
 
 // decide makes the decision. It sends no request.
@@ -93,7 +92,7 @@ func (s *sync) setDecision(d decide.Decision) {
 }
 
 // adopts reports whether a claim adopts its pod.
-func adopts(claim decide.Claim) bool { return claim.Relation == tracking.Adoptable }
+func adopts(claim decide.Claim) bool { return claim.Action == decide.ClaimAdopt }
 
 // askBeforeAdoption reads the Job live before the first adoption: a Job that is gone or
 // being deleted must not adopt pods (kubernetes#42639).
@@ -143,15 +142,15 @@ func (s *sync) askClaims() (batch []*exchange) {
 	return batch
 }
 
-// claimPatch returns the strategic merge patch that adopts, releases or frees a pod. Another relation
+// claimPatch returns the strategic merge patch that adopts, releases or frees a pod. Another action
 // has none: the API server refuses the request, and the pod stays as it is.
 func (s *sync) claimPatch(claim decide.Claim) []byte {
-	switch claim.Relation {
-	case tracking.Adoptable:
+	switch claim.Action {
+	case decide.ClaimAdopt:
 		return s.keys().AdoptPatch(claim.Pod, s.options.Controller().Reference(s.view.Job))
-	case tracking.Releasable:
+	case decide.ClaimRelease:
 		return s.keys().ReleasePatch(claim.Pod, s.Job)
-	case tracking.Orphaned:
+	case decide.ClaimFree:
 		// The patch applies only to the pod as it was read: meanwhile another Job may have
 		// adopted it, and may be about to count it.
 		return s.keys().StripPatchAt(claim.Pod)
@@ -167,7 +166,7 @@ func (s *sync) handleClaims(batch []*exchange) step {
 	for i, x := range batch {
 		pod := x.meta()
 		switch {
-		case claims[i].Relation == tracking.Releasable && apierrors.IsInvalid(x.err):
+		case claims[i].Action == decide.ClaimRelease && apierrors.IsInvalid(x.err):
 			continue // as in Kubernetes: the pod was released already, or another one has its name now
 		case x.effect() == missing:
 			missed[x.UID] = true

@@ -40,8 +40,9 @@
 //
 // # What the caller guarantees
 //
-// The Machine relies on correct input:
+// The Machine relies on correct input and on a correct store:
 //
+//   - In a process, one sync of a Job runs at a time.
 //   - An answer is what the API server returned. The requests that read ([GetJob], [GetPod],
 //     [ListPods]) go to the API server, never to a cache.
 //   - A View is what the caches held at some time, however long ago. It includes
@@ -50,6 +51,16 @@
 //   - A View shows no older version of a pod than an earlier View did, unless its PodsVersion
 //     is older too. The caches of client-go keep this: one that starts again from older objects
 //     has an older version, and the Machine then reads live.
+//   - The pods of a View, those with an owner and those without, were listed at one version.
+//   - An object that was in a View does not change: the Machine evaluates it once.
+//   - A status write fails if the object has another version than Request.ResourceVersion, and
+//     stores the whole status.
+//   - Once a process has its barrier, no request of an earlier leader takes effect.
+//   - A request without an answer takes effect before a later live read, or never. This is not
+//     needed for a creation with Names: the Machine reads the pod by its name. Only creations and
+//     status writes are looked up. So if removing a finalizer before a deletion had no answer, and
+//     the Job ends before the cache shows the removal, the pod counts as failed, although it should not.
+//   - Resource versions of pods and Jobs are comparable, as with one etcd.
 //
 // The Barrier makes restarts safe. After a process has acquired its lease, it requests one
 // list of pods without a resource version in the options, which the API server answers
@@ -64,15 +75,14 @@
 //
 // # Pods and queues
 //
-// [RouteOf] returns the Jobs that a change of a pod concerns. Queue the names of these
+// Package route returns the Jobs that a change of a pod concerns. Queue the names of these
 // Jobs, not the change itself: a sync uses what the caches hold when it begins.
 //
 // For a Job with many pods you need not pass all pods to each sync: pass the changed ones to
 // [Machine.Feed], and begin with a View that is Fed.
 //
 // A pod whose Job is gone, or that has no controller and that no Job selects, keeps its
-// finalizer, which blocks its deletion. [OrphansIn] returns Machines that remove it. When a Job is
-// gone from the cache, queue the pods of its namespace without a controller too: see [RouteOf].
+// finalizer, which blocks its deletion. Package route finds such pods, and [Free] removes it.
 //
 // # What the Machine takes care of
 //

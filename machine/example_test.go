@@ -7,7 +7,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -69,44 +68,6 @@ func ExampleMachine() {
 	// waiting to observe version 700 of the Job, 1 removed finalizers
 }
 
-// The event handler of pods queues the Jobs that a change concerns.
-func ExampleRouteOf() {
-	job := Train(1)
-	jobs := func(namespace string) []*batchv1.Job { return []*batchv1.Job{job} }
-
-	before, after := PodOf(job, "x7k2p", "6", Phase(corev1.PodRunning)), PodOf(job, "x7k2p", "6", Phase(corev1.PodSucceeded))
-	fmt.Println(machine.RouteOf(before, after, jobs))
-
-	// No Job is left that could count this pod: it is an orphan.
-	orphan := PodOf(job, "x7k2p", "6", Phase(corev1.PodFailed))
-	orphan.OwnerReferences = nil
-	fmt.Printf("%q\n", machine.RouteOf(nil, orphan, func(string) []*batchv1.Job { return nil })[0].Name)
-	// Output:
-	// [ns/train]
-	// ""
-}
-
-// The Job of a pod was deleted, and the finalizer blocks the deletion of the pod.
-func ExampleOrphansIn() {
-	orphan := PodOf(Train(1), "x7k2p", "6", Phase(corev1.PodFailed))
-	for _, m := range machine.OrphansIn([]*corev1.Pod{orphan}, nil) {
-		for batch := m.Next(); len(batch) > 0; batch = m.Next() {
-			for _, r := range batch {
-				fmt.Println(r.Verb, r.Name)
-				err := m.Answer(r, nil, notFound(r))
-				if err != nil {
-					fmt.Println(err)
-				}
-			}
-		}
-		fmt.Println("error:", m.Result().Err)
-	}
-	// Output:
-	// get the Job train
-	// patch pod train-x7k2p
-	// error: <nil>
-}
-
 // The store of a cache queues the names of changed pods. Before a sync the worker feeds the
 // cached pods with these names, so the sync needs no list.
 func ExampleMachine_Feed() {
@@ -140,8 +101,4 @@ func ExampleMachine_Feed() {
 	// Output:
 	// patch the status of train: 1 active, 0 ready
 	// patch the status of train: 1 active, 1 ready
-}
-
-func notFound(r machine.Request) error {
-	return apierrors.NewNotFound(batchv1.Resource("jobs"), r.Name)
 }

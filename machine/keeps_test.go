@@ -161,14 +161,7 @@ func TestClone_pods(t *testing.T) {
 	v.Fed, v.JobsVersion, v.PodsVersion = true, "9000", "9000"
 	before := watched
 	begin(t, c, v)
-	Same(t, "active pods", c.Result().Decision.Facts().Active, int32(2))
+	Same(t, "active pods", c.Result().Decision.Facts().Progress.Active, int32(2))
 	Same(t, "decisions that were watched", watched-before, 1)
 	Same(t, "the number of the last request", c.lastID >= m.lastID && m.lastID > 0, true)
-}
-
-// Pods of one UID in two namespaces have two Jobs.
-func TestOrphansIn_namespaces(t *testing.T) {
-	a, b := PodOf(Train(1), "a", "11"), PodOf(Train(1), "b", "12")
-	b.Namespace = "other"
-	Same(t, "Machines", len(OrphansIn([]*corev1.Pod{a, b}, nil)), 2)
 }

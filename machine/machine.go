@@ -70,13 +70,11 @@ type View struct {
 	// LastStoreSyncResourceVersion of the informer's store. Without them every sync
 	// reads the Job and its pods live.
 	JobsVersion, PodsVersion string
-	// Barrier is newer than every write of an earlier process: the resource version of a consistent list of
-	// pods (limit 1 is enough) that this process requested after it acquired its lease. While the caches are
-	// older, the Machine reads live. Without a Barrier, its first sync does.
-	//
-	// Beside a second leader the Machine also reads live, while its pods are older than a status of the other
-	// that counts pods differently. It does not notice that the other only deletes a pod: that pod may then
-	// count as failed.
+	// Barrier is the resource version of a consistent list of pods (without a version in the options, limit 1 is
+	// enough) that this process requested after it acquired its lease; pass it to all Machines. Every write of
+	// an earlier process is older. While the caches are older than the Barrier, the Machine reads live. Without
+	// one, the first sync of each Machine does. A status of another process that counts other pods also makes
+	// the Machine read live, until its caches are as new.
 	Barrier string
 	// StatusVersion is the resource version of the object that holds the status, if
 	// that is not the Job.
@@ -119,7 +117,7 @@ var errNoSync = errors.New("no sync has begun")
 // was fed. Feeding a pod twice does no harm.
 //
 // Queue the name of a changed pod for each Job that controls it or, while it has no controller,
-// selects it, before or after the change: [RouteOf] returns these Jobs for each of the two states.
+// selects it, before or after the change: package route returns these Jobs for each of the two states.
 // Before Begin, read PodsVersion, and then feed the objects that the cache holds under these names
 // until none is left, never the object of an event, which may be older. Every change up to
 // PodsVersion must have been fed. So queue the names while the store changes, in the store of a

@@ -18,7 +18,6 @@ import (
 	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/internal/memory"
 	. "github.com/jobfate/jobfate/internal/podtest"
-	"github.com/jobfate/jobfate/tracking"
 )
 
 var errConflict = apierrors.NewConflict(corev1.Resource("pods"), "pod", errors.New("it has changed"))
@@ -449,31 +448,24 @@ func TestIdle_withoutVersions(t *testing.T) {
 	}
 }
 
-// Each relation has the patch that this table names, so a new relation fails this test until it has
-// one. No other value changes a pod.
-func TestClaimPatch_everyRelation(t *testing.T) {
+// Each action has the patch that this table names. No other value changes a pod.
+func TestClaimPatch_everyAction(t *testing.T) {
 	const strip = `"$deleteFromPrimitiveList/finalizers"`
-	want := map[tracking.Relation][]string{
-		tracking.Foreign: nil, tracking.Owned: nil, // never claimed
-		tracking.Adoptable:  {`"controller":true`, `"finalizers"`, `"resourceVersion":"7"`},
-		tracking.Releasable: {`"$patch":"delete"`, strip},
-		tracking.Orphaned:   {strip, `"resourceVersion":"7"`},
-	}
 	job := Train(1)
 	s := &sync{Machine: newMachine(), Memory: &memory.Memory{Job: job.UID}, options: decide.Options(), view: fresh(job)}
 	pod := PodOf(job, "a", "7")
-	r := tracking.Relation(0)
-	for ; !strings.HasPrefix(r.String(), "Relation("); r++ {
-		parts, known := want[r]
-		Same(t, r.String()+" is in the table", known, true)
-		patch := string(s.claimPatch(decide.Claim{Pod: pod, Relation: r}))
+	for action, parts := range map[string][]string{
+		decide.ClaimAdopt:   {`"controller":true`, `"finalizers"`, `"resourceVersion":"7"`},
+		decide.ClaimRelease: {`"$patch":"delete"`, strip},
+		decide.ClaimFree:    {strip, `"resourceVersion":"7"`},
+		"":                  nil,
+	} {
+		patch := string(s.claimPatch(decide.Claim{Pod: pod, Action: action}))
 		for _, part := range parts {
-			Same(t, r.String()+": "+patch+" has "+part, strings.Contains(patch, part), true)
+			Same(t, action+": "+patch+" has "+part, strings.Contains(patch, part), true)
 		}
-		Same(t, r.String()+" has a patch", patch != "", len(parts) > 0)
+		Same(t, action+" has a patch", patch != "", len(parts) > 0)
 	}
-	Same(t, "relations", int(r), len(want))
-	Same(t, "the patch of an unknown relation", string(s.claimPatch(decide.Claim{Pod: pod, Relation: 77})), "")
 }
 
 // "The job controller reports errors updating the Job status and/or patching Pods. [...] this can still

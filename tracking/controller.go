@@ -3,11 +3,12 @@ package tracking
 import (
 	"cmp"
 
-	"github.com/jobfate/jobfate/jobstatus"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/jobfate/jobfate/jobstatus"
 )
 
 // Controller identifies the controller that carries out the decisions: the name that Jobs

@@ -2,12 +2,14 @@ package tracking_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"pgregory.net/rapid"
 
 	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/tracking"
@@ -73,9 +75,9 @@ func TestFrees(t *testing.T) {
 		{"KEP-2307 § Deleted Jobs: the Job doesn't exist", tracking.Controller{}, Pod("a"), nil, true},
 		{"nothing to remove", tracking.Controller{}, Pod("a", Released), nil, false},
 		{"the Job runs, and the pod must be counted", tracking.Controller{}, Pod("a"), job(), false},
-		{"the Job is ending, and the pod must be counted", tracking.Controller{}, Pod("a"), job(has(batchv1.JobFailureTarget)), false},
-		{"the Job is complete", tracking.Controller{}, Pod("a"), job(has(batchv1.JobComplete)), true},
-		{"the Job has failed", tracking.Controller{}, Pod("a"), job(has(batchv1.JobFailed)), true},
+		{"the Job is ending, and the pod must be counted", tracking.Controller{}, Pod("a"), job(Has(batchv1.JobFailureTarget)), false},
+		{"the Job is complete", tracking.Controller{}, Pod("a"), job(Has(batchv1.JobComplete)), true},
+		{"the Job has failed", tracking.Controller{}, Pod("a"), job(Has(batchv1.JobFailed)), true},
 		{"a new Job has the same name", tracking.Controller{}, Pod("a"), job(another), true},
 		{"garbage collection removed the reference", tracking.Controller{}, Pod("a", Ownerless), nil, true},
 		{"an orphan, although a Job exists", tracking.Controller{}, Pod("a", Ownerless), job(), true},
@@ -83,9 +85,9 @@ func TestFrees(t *testing.T) {
 		{"k#124798: another Job kind controls it", tracking.Controller{}, Pod("a", reference("example.com/v1", "Job")), nil, false},
 		{"the caller's own kind", tracking.Controller{Kind: run}, Pod("a", reference("example.com/v1", "Run")), nil, true},
 		{"a batch Job is not the caller's kind", tracking.Controller{Kind: run}, Pod("a"), nil, false},
-		{"finished, but managed by another controller", tracking.Controller{}, Pod("a"), job(has(batchv1.JobFailed), managedBy("example.com/queue")), false},
-		{"finished and managed by the caller", tracking.Controller{Name: "example.com/queue"}, Pod("a"), job(has(batchv1.JobFailed), managedBy("example.com/queue")), true},
-		{"finished and managed by the built-in controller", tracking.Controller{Name: "example.com/queue"}, Pod("a"), job(has(batchv1.JobFailed)), false},
+		{"finished, but managed by another controller", tracking.Controller{}, Pod("a"), job(Has(batchv1.JobFailed), managedBy("example.com/queue")), false},
+		{"finished and managed by the caller", tracking.Controller{Name: "example.com/queue"}, Pod("a"), job(Has(batchv1.JobFailed), managedBy("example.com/queue")), true},
+		{"finished and managed by the built-in controller", tracking.Controller{Name: "example.com/queue"}, Pod("a"), job(Has(batchv1.JobFailed)), false},
 	} {
 		Same(t, tc.reason+": Frees", tc.controller.Frees(tc.pod, tc.job), tc.want)
 	}
@@ -98,10 +100,43 @@ func TestLesson_k121147_k122235_nothingPanics(t *testing.T) {
 	Same(t, "index of nil", names.IndexOf(nil), tracking.NoIndex)
 	Same(t, "gauge of nil", names.Gauge(nil), false)
 	Same(t, "the patch of nil", names.StripPatch(nil), nil)
-	Same(t, "leaving without a Job", names.LeaveTracking(nil, []*corev1.Pod{nil}), tracking.Transition{})
-	Same(t, "entering without a Job", names.EnterTracking(nil, []*corev1.Pod{nil}), tracking.Transition{})
-	Same(t, "entering with a nil pod", len(names.EnterTracking(NewJob(), []*corev1.Pod{nil}).Pods), 0)
-	job := NewJob()
-	job.Spec.CompletionMode, job.Spec.Completions = new(batchv1.IndexedCompletion), nil
-	Same(t, "entering without completions", len(names.EnterTracking(job, []*corev1.Pod{Pod("s", Succeeded, Released, Index("0"))}).Pods), 0)
+}
+
+// freesHolds: "It may if no controller is left to count the pod: the pod has no controller, or its
+// Job is gone or finished." "The controller does not free a pod that another kind controls, or a
+// pod of a Job that another controller manages." KEP-2307 § Monitoring Pods with finalizers: "a gauge that tracks the number
+// of terminated pods (.status.phase=(Succeeded|Failed)) that currently have a job tracking finalizer".
+func freesHolds(t rapid.TB, job *batchv1.Job, pod *corev1.Pod) {
+	t.Helper()
+	var ref *metav1.OwnerReference
+	if pod != nil {
+		ref = metav1.GetControllerOf(pod)
+	}
+	ours := ref != nil && ref.APIVersion == "batch/v1" && ref.Kind == "Job"
+	managed := job.Spec.ManagedBy == nil || *job.Spec.ManagedBy == batchv1.JobControllerName
+	finished := slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
+		return c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed)
+	})
+	tracked := pod != nil && slices.Contains(pod.Finalizers, batchv1.JobTrackingFinalizer)
+	is := ours && ref.UID == job.UID
+	var c tracking.Controller
+	Same(t, "Frees", c.Frees(pod, job), tracked && (ref == nil || ours && (!is || managed && finished)))
+	Same(t, "Frees without a Job", c.Frees(pod, nil), tracked && (ref == nil || ours))
+	Same(t, "Gauge", names.Gauge(pod), tracked && (pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed))
+}
+
+func TestRandom_frees(t *testing.T) {
+	anotherKind := func(pod *corev1.Pod) {
+		ControlledBy("another")(pod)
+		pod.OwnerReferences[1].Kind = "ReplicaSet"
+	}
+	owners := []Edit{func(*corev1.Pod) {}, Ownerless, ControlledBy("other"), ControlledBy("job-uid"), anotherKind}
+	rapid.Check(t, func(t *rapid.T) {
+		job, pod := DrawJob(t), DrawPod(t, "a")
+		rapid.SampledFrom(owners).Draw(t, "owner")(pod)
+		var inputs Inputs
+		inputs.AddView(job, []*corev1.Pod{pod})
+		freesHolds(t, job, pod)
+		Same(t, "the inputs", inputs.Changed(), "")
+	})
 }

@@ -21,13 +21,8 @@
 // The first classification of a pod is final. A UID that a list holds as failed remains
 // failed, whatever phase the pod shows later, so no pod is counted twice.
 //
-// [Keys.Count] does step 1, and [Counted.Settle] does step 4. [Keys] are the names of the
-// finalizer, annotations, labels and the environment variable that a controller sets on its
-// pods. [Controller] reports which Jobs a controller manages, and which pods no controller
-// will count.
-//
-// Package jobfate uses the rest. A [Classifier] makes a [PodRecord] of each pod, and
-// [Classifier.Account] takes step 1 for the records of the pods whose finalizer may be removed.
-//
-// The package counts the pods that exist; package jobfate decides how many a Job should have.
+// [Keys] are the names of the finalizer, annotations, labels and the environment variable that a
+// controller sets on its pods, and make the patches of step 3. [Controller] reports which Jobs a
+// controller manages, and which pods no controller will count. Package counting does steps 1 and 4,
+// package decide does them and decides how many pods a Job should have.
 package tracking

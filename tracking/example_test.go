@@ -2,84 +2,23 @@ package tracking_test
 
 import (
 	"fmt"
-	"maps"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// The four steps of counting, for a Job with two finished pods and a running one.
-func Example() {
-	var keys tracking.Keys // the zero Keys are those of Kubernetes
-	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "job", UID: "job-uid"}}
-	pod := func(uid types.UID, phase corev1.PodPhase) *corev1.Pod {
-		return &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{
-				UID: uid, Finalizers: []string{batchv1.JobTrackingFinalizer},
-				OwnerReferences: []metav1.OwnerReference{tracking.Controller{}.Reference(job)},
-			},
-			Status: corev1.PodStatus{Phase: phase},
-		}
-	}
-	pods := []*corev1.Pod{pod("anna", corev1.PodSucceeded), pod("bert", corev1.PodFailed), pod("cleo", corev1.PodRunning)}
-
-	// 1. The UIDs of finished pods are added to the lists.
-	counted := keys.Count(job, pods)
-
-	// 2. The status is stored.
-	st := counted.Status
-	fmt.Println("stored:", *st.UncountedTerminatedPods, st.Succeeded, st.Failed)
-
-	// 3. The finalizers are removed. The second removal fails.
-	for _, pod := range counted.Strip {
-		fmt.Printf("patch %s: %s\n", pod.UID, keys.StripPatch(pod))
-	}
-
-	// 4. The UIDs of pods without the finalizer are removed from the lists and counted.
-	st = counted.Settle("anna")
-	fmt.Println("stored:", *st.UncountedTerminatedPods, st.Succeeded, st.Failed)
+// A controller with a finalizer of its own reads and removes it. The other names are those of Kubernetes.
+func ExampleKeys() {
+	keys := tracking.Keys{Finalizer: "example.com/counted"}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		UID: "pod-uid", Finalizers: []string{"example.com/counted"},
+		Annotations: map[string]string{"batch.kubernetes.io/job-completion-index": "3"},
+	}}
+	fmt.Println(keys.HasFinalizer(pod), keys.IndexOf(pod))
+	fmt.Println(string(keys.StripPatch(pod)))
 	// Output:
-	// stored: {[anna] [bert]} 0 0
-	// patch anna: {"metadata":{"uid":"anna","$deleteFromPrimitiveList/finalizers":["batch.kubernetes.io/job-tracking"]}}
-	// patch bert: {"metadata":{"uid":"bert","$deleteFromPrimitiveList/finalizers":["batch.kubernetes.io/job-tracking"]}}
-	// stored: {[] [bert]} 1 0
-}
-
-func ExampleClassifier_Relation() {
-	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "job-uid"}}
-	job.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "job"}}
-	of, err := tracking.ClassifierOf(job, tracking.Keys{}, tracking.Options{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", UID: "anna", Labels: map[string]string{"app": "job"}}}
-	fmt.Println("without a controller:", of.Relation(pod))
-
-	pod.OwnerReferences = []metav1.OwnerReference{tracking.Controller{}.Reference(job)}
-	fmt.Println("the Job's:", of.Relation(pod))
-
-	pod.Labels["app"] = "max"
-	fmt.Println("with another label:", of.Relation(pod))
-	// Output:
-	// without a controller: adoptable
-	// the Job's: owned
-	// with another label: releasable
-}
-
-// The counts of a failed pod determine the delay and the counts of its replacement.
-func ExampleKeys_CountsOf() {
-	var keys tracking.Keys
-	pod := keys.CountsOf(map[string]string{"batch.kubernetes.io/job-index-failure-count": "2"})
-	fmt.Println("delay", backoff.Policy{}.Delay(pod.Total()+1))
-
-	fmt.Println(maps.Collect(keys.Annotations(pod.Next(true))))
-	// Output:
-	// delay 40s
-	// map[batch.kubernetes.io/job-index-failure-count:3]
+	// true 3
+	// {"metadata":{"uid":"pod-uid","$deleteFromPrimitiveList/finalizers":["example.com/counted"]}}
 }

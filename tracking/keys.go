@@ -73,7 +73,7 @@ func (k Keys) Labels(job *batchv1.Job) map[string]string {
 
 // HasFinalizer reports whether the pod carries the tracking finalizer.
 func (k Keys) HasFinalizer(pod *corev1.Pod) bool {
-	return pod != nil && slices.Contains(pod.Finalizers, k.WithDefaults().Finalizer)
+	return pod != nil && slices.Contains(pod.Finalizers, cmp.Or(k.Finalizer, batchv1.JobTrackingFinalizer))
 }
 
 // Gauge reports whether the gauge job_terminated_pod_tracking_finalizer counts the pod:
@@ -91,10 +91,9 @@ func (k Keys) IndexOf(pod *corev1.Pod) int32 {
 	if pod == nil {
 		return NoIndex
 	}
-	return parseIndex(pod.Annotations[k.WithDefaults().Index])
+	return parseIndex(pod.Annotations[cmp.Or(k.Index, batchv1.JobCompletionIndexAnnotation)])
 }
 
-// parseIndex parses an index. It returns NoIndex if the text is empty or not an index.
 func parseIndex(text string) int32 {
 	i, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || i < 0 {

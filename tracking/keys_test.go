@@ -52,3 +52,13 @@ func TestIndexConflict(t *testing.T) {
 		Same(t, name+": index", names.IndexOf(tc.pod), tc.index)
 	}
 }
+
+// For each label that keeps its default name, the pods also get the label without the prefix.
+func TestLabels_legacy(t *testing.T) {
+	for keys, want := range map[tracking.Keys][]bool{
+		{}: {true, true}, {ControllerUID: "example.com/uid"}: {false, true}, {JobName: "example.com/name"}: {true, false},
+	} {
+		labels := keys.Labels(NewJob())
+		Same(t, "controller-uid and job-name", []bool{labels["controller-uid"] == "job-uid", labels["job-name"] == "job"}, want)
+	}
+}

@@ -43,6 +43,12 @@ func (k Keys) AdoptPatch(pod *corev1.Pod, owner metav1.OwnerReference) []byte {
 		Finalizers: []string{k.WithDefaults().Finalizer}})
 }
 
+// TrackPatch returns the patch that adds the finalizer to a pod that the Job owns already. It is for one version of
+// the pod, like AdoptPatch.
+func (k Keys) TrackPatch(pod *corev1.Pod) []byte {
+	return encodeAt(pod, podPatchMeta{Finalizers: []string{k.WithDefaults().Finalizer}})
+}
+
 // ReleasePatch returns the patch that removes the owner reference with the given UID and
 // the finalizer from a pod.
 func (k Keys) ReleasePatch(pod *corev1.Pod, owner types.UID) []byte {

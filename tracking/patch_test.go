@@ -36,6 +36,9 @@ func TestPatches_golden(t *testing.T) {
 		{"release no pod", names.ReleasePatch(nil, "job-uid"), ``},
 		{"adopt", names.AdoptPatch(pod, owner),
 			`{"metadata":{"uid":"pod-uid","resourceVersion":"7","ownerReferences":[{"apiVersion":"batch/v1","kind":"Job","name":"job","uid":"job-uid","controller":true,"blockOwnerDeletion":true}],"finalizers":["batch.kubernetes.io/job-tracking"]}}`},
+		{"track", names.TrackPatch(pod),
+			`{"metadata":{"uid":"pod-uid","resourceVersion":"7","finalizers":["batch.kubernetes.io/job-tracking"]}}`},
+		{"track no pod", names.TrackPatch(nil), ``},
 		{"release", names.ReleasePatch(pod, "job-uid"),
 			`{"metadata":{"uid":"pod-uid","ownerReferences":[{"$patch":"delete","uid":"job-uid"}],"$deleteFromPrimitiveList/finalizers":["batch.kubernetes.io/job-tracking"]}}`},
 	} {

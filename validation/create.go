@@ -15,7 +15,7 @@ var (
 )
 
 // Create returns what the API server would reject in a new Job. Pass the Job as the API
-// server validates it, with its namespace and UID: the copy that [Prepared] returns. An empty
+// server validates it, with its namespace and UID: the copy that defaulting.Prepared returns. An empty
 // list means that the Job is accepted, apart from its pod template (see the package
 // overview).
 func Create(job *batchv1.Job, opts ...Option) field.ErrorList {

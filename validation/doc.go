@@ -6,12 +6,11 @@
 //
 // # What to call
 //
-//   - [Create] for a new Job. Pass it the copy that [Prepared] returns, with what the API server sets
-//     first: [WithGeneratedName], [Defaulted], then [WithGeneratedSelector].
-//   - [JobSpec] for the spec of a Job in another object, with its path there, and [JobTemplate] for the template
-//     of a CronJob.
+//   - [Create] for a new Job. Pass it the copy that defaulting.Prepared returns, with what the API server sets
+//     first.
+//   - [JobTemplate] for the template of a CronJob.
 //   - [Update] for a change of metadata and spec. The API server compares two Jobs with all
-//     defaults, so a manifest needs [Defaulted] and [DefaultedPodSpec] first. See the example.
+//     defaults, so a manifest needs defaulting.Job and PodSpec first. See the example.
 //   - [StatusUpdate] for a change of the status. As in the API server, most rules apply
 //     only if a field that they depend on has changed: an invalid status may stay as it
 //     is.
@@ -19,8 +18,7 @@
 //     statuses all pass it never gets stuck on a rejected status.
 //   - [Warnings] for the warnings of the API server, [Advice] for additional ones of this
 //     package, and [StatusAdvice] for a status that has grown large.
-//   - [RuleNames] and [RuleNamesUpdate] for the names of pod failure policy rules that
-//     KEP-4443 proposes, and [IndexesSize] for the size limits of KEP-3850.
+//   - [IndexesSize] for the size limits of KEP-3850.
 //
 // # What is not checked
 //

@@ -5,10 +5,9 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/validation"
+	"github.com/jobfate/jobfate/validation/defaulting"
 )
 
 func ExampleCreate() {
@@ -16,7 +15,7 @@ func ExampleCreate() {
 	job.Namespace, job.Name, job.UID = "default", "pi", "a-uid"
 	job.Spec.CompletionMode = new(batchv1.IndexedCompletion)
 	job.Spec.MaxFailedIndexes = new(int32(5))
-	for _, err := range validation.Create(validation.Prepared(job)) {
+	for _, err := range validation.Create(defaulting.Prepared(job)) {
 		fmt.Println(err)
 	}
 	// Output:
@@ -25,32 +24,12 @@ func ExampleCreate() {
 	// spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never"
 }
 
-// Prepared shows what the API server makes of a manifest. The manifest stays as it is.
-func ExamplePrepared() {
-	manifest := &batchv1.Job{}
-	manifest.Namespace, manifest.GenerateName, manifest.UID = "default", "pi-", "a-uid"
-	job := validation.Prepared(manifest)
-	fmt.Println(job.Name, *job.Spec.BackoffLimit, job.Spec.Selector.MatchLabels)
-	fmt.Println(manifest.Spec.Selector)
-
-	// One step after the other:
-	fmt.Println(validation.WithGeneratedName(manifest).Name)
-	fmt.Println(*validation.Defaulted(manifest).Spec.Parallelism)
-	fmt.Println(validation.WithGeneratedSelector(manifest).Spec.Selector.MatchLabels)
-	// Output:
-	// pi-xxxxx 6 map[batch.kubernetes.io/controller-uid:a-uid]
-	// nil
-	// pi-xxxxx
-	// 1
-	// map[batch.kubernetes.io/controller-uid:a-uid]
-}
-
 // Two versions of a manifest. Both need all defaults before they are compared: the old one states
 // two defaults that the new one leaves out.
 func ExampleUpdate() {
 	withDefaults := func(manifest *batchv1.Job) *batchv1.Job {
-		job := validation.WithGeneratedSelector(validation.Defaulted(manifest))
-		job.Spec.Template.Spec = *validation.DefaultedPodSpec(&job.Spec.Template.Spec)
+		job := defaulting.WithGeneratedSelector(defaulting.Job(manifest))
+		job.Spec.Template.Spec = *defaulting.PodSpec(&job.Spec.Template.Spec)
 		return job
 	}
 	old := &batchv1.Job{}
@@ -90,16 +69,6 @@ func ExampleStatusUpdate() {
 	// status.startTime: Required value: startTime is required for finished job
 	// status.failedIndexes: Invalid value: "4,7": failedIndexes and completedIndexes overlap at index: 4
 	// status.failed: Invalid value: 1: cannot decrease the failed counter
-}
-
-func ExampleRuleNames() {
-	policy := &failurepolicy.Spec{Rules: []failurepolicy.Rule{{Name: "ExitCode2"}, {Name: "exit code 3"}, {Name: "0"}, {}}}
-	for _, err := range validation.RuleNames(policy, field.NewPath("spec", "podFailurePolicy")) {
-		fmt.Println(err.Field, err.Type)
-	}
-	// Output:
-	// spec.podFailurePolicy.rules[1].name Invalid value
-	// spec.podFailurePolicy.rules[2].name Invalid value
 }
 
 func ExampleIndexesSize() {

@@ -1,7 +1,6 @@
 package validation
 
 import (
-	"slices"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -9,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	. "github.com/jobfate/jobfate/internal/podtest"
+	"github.com/jobfate/jobfate/validation/defaulting"
 )
 
 // written returns a valid Job as a user writes it, with the namespace and UID
@@ -24,7 +24,7 @@ func written() *batchv1.Job {
 
 // prepared returns a valid Job, edited, as the API server checks it.
 func prepared(edits ...func(*batchv1.Job)) *batchv1.Job {
-	job := Prepared(written())
+	job := defaulting.Prepared(written())
 	for _, edit := range edits {
 		edit(job)
 	}
@@ -65,6 +65,3 @@ func wantErrors(t *testing.T, got field.ErrorList, want ...string) {
 	t.Helper()
 	Same(t, "errors", said(got), want)
 }
-
-// times returns n copies of a value.
-func times[T any](n int, value T) []T { return slices.Repeat([]T{value}, n) }

@@ -1,16 +1,21 @@
 package validation
 
 import (
-	"slices"
 	"strings"
 
-	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/indexset/ordered"
 )
 
 // countIndexes returns the number of indexes in a list, or why the list is invalid.
-func countIndexes(list string, completions int32) (int, error) {
-	set, err := indexset.ParseOrdered(list, completions)
-	return set.Len(), err
+func countIndexes(list string, completions int32) (n int, reason string) {
+	intervals, fault := ordered.Read(list, completions)
+	if fault != nil {
+		return 0, fault.Reason
+	}
+	for _, iv := range intervals {
+		n += int(iv.Last-iv.First) + 1
+	}
+	return n, ""
 }
 
 // overlap returns an index at which two lists overlap, if they do: of ordered lists the lowest
@@ -33,13 +38,12 @@ func overlap(a, b string, completions int32) (index int32, found bool) {
 	return 0, false
 }
 
-func readableIntervals(list string, completions int32) []indexset.Interval {
-	var intervals []indexset.Interval
+func readableIntervals(list string, completions int32) (all []ordered.Interval) {
 	for entry := range strings.SplitSeq(list, ",") {
-		// Parse each entry as its own list, so that the order of entries does not
-		// matter. An entry that cannot be parsed is empty.
-		set, _ := indexset.ParseOrdered(entry, completions)
-		intervals = slices.AppendSeq(intervals, set.Intervals())
+		// Read each entry as its own list, so that the order of entries does not
+		// matter. An entry that cannot be read is empty.
+		intervals, _ := ordered.Read(entry, completions)
+		all = append(all, intervals...)
 	}
-	return intervals
+	return all
 }

@@ -5,25 +5,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// JobSpec returns what the API server would reject in the spec of a new Job, with the path at which an
-// object holds it, such as spec.template.spec in a custom resource. It is for templates of Jobs: what
-// depends on the name, the namespace or the UID of the Job, such as the generated selector, is not
-// checked. Pass the spec with its defaults, see [Prepared].
-func JobSpec(spec *batchv1.JobSpec, path *field.Path, opts ...Option) field.ErrorList {
-	job := &batchv1.Job{}
-	if spec != nil {
-		job.Spec = *spec
-	}
-	errs := releaseOf(opts).reported(specByItself(job, nil), job, nil)
-	for _, err := range errs {
-		err.Field = path.String() + err.Field[len(specPath.String()):]
-	}
-	return errs
-}
-
-// JobTemplate returns what the API server would reject in the template of a CronJob, whose path is spec.jobTemplate:
-// see [JobSpec]. old is the template that it replaces; nil in a new CronJob. The API server sets the defaults of
-// [Defaulted], except for completions.
+// JobTemplate returns what the API server would reject in the template of a CronJob, whose path is spec.jobTemplate.
+// What depends on the name, the namespace or the UID of a Job, such as the generated selector, is not checked. old is
+// the template that it replaces; nil in a new CronJob. The API server sets the defaults of defaulting.Job, except for
+// completions.
 func JobTemplate(template, old *batchv1.JobTemplateSpec, path *field.Path, opts ...Option) field.ErrorList {
 	job, was, r := jobOf(template), jobOf(old), releaseOf(opts)
 	errs := r.reported(r.check(templateRules, job, was), job, was)

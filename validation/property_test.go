@@ -7,104 +7,24 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"pgregory.net/rapid"
 
-	"github.com/jobfate/jobfate/indexset"
 	. "github.com/jobfate/jobfate/internal/podtest"
+	"github.com/jobfate/jobfate/validation/defaulting"
 )
 
 // anyJob draws a Job without defaults.
 func anyJob(t *rapid.T) *batchv1.Job {
-	job := &batchv1.Job{}
-	job.Name = drawn(t, "name", "", "job", "a.b", "B_d", strings.Repeat("a", 64))
-	job.UID = drawn(t, "uid", types.UID(""), "uid")
-	job.ResourceVersion = drawn(t, "version", "", "1")
-	job.Spec = anySpec(t)
-	job.Status = anyStatus(t)
+	job := DrawJob(t)
+	job.Namespace, job.Name = "", OneOf(t, "name", "", "job", "a.b", "B_d", strings.Repeat("a", 64))
+	job.UID, job.ResourceVersion = OneOf(t, "uid", types.UID(""), "uid"), OneOf(t, "version", "", "1")
+	for _, at := range []**metav1.Time{&job.Status.StartTime, &job.Status.CompletionTime} {
+		*at = OneOf(t, "zero time", *at, *at, *at, &metav1.Time{})
+	}
 	return job
-}
-
-func drawn[T any](t *rapid.T, name string, values ...T) T {
-	return values[rapid.IntRange(0, len(values)-1).Draw(t, name)]
-}
-
-// maybe draws a pointer to one of the values, or nil.
-func maybe[T any](t *rapid.T, name string, values ...T) *T {
-	if rapid.Bool().Draw(t, "no "+name) {
-		return nil
-	}
-	return new(drawn(t, name, values...))
-}
-
-func count(t *rapid.T, name string) *int32 {
-	return maybe[int32](t, name, -1, 0, 1, 5, 10_001, 100_001, 1<<31-1)
-}
-
-func anyList(t *rapid.T, name string) string {
-	random := rapid.StringOfN(rapid.SampledFrom([]rune("0123459,-+x")), 0, 9, -1).Draw(t, name+" text")
-	return drawn(t, name, "", "0", "1-3", "2,1", "1-2-3", "4,x,0", random, random)
-}
-
-func anySpec(t *rapid.T) batchv1.JobSpec {
-	spec := batchv1.JobSpec{
-		Parallelism: count(t, "parallelism"), Completions: count(t, "completions"),
-		BackoffLimit: count(t, "backoffLimit"), BackoffLimitPerIndex: count(t, "per index"), MaxFailedIndexes: count(t, "maxFailed"),
-		TTLSecondsAfterFinished: count(t, "ttl"), ActiveDeadlineSeconds: maybe[int64](t, "deadline", -1, 1),
-		CompletionMode: maybe(t, "mode", batchv1.IndexedCompletion, batchv1.IndexedCompletion, "Other"),
-		Suspend:        maybe(t, "suspend", true, false), ManualSelector: maybe(t, "manual", true, false),
-		ManagedBy:            maybe(t, "managedBy", "", "x", "a.b/c"),
-		PodReplacementPolicy: maybe[batchv1.PodReplacementPolicy](t, "replacement", "", "Failed", "TerminatingOrFailed", "Other"),
-	}
-	if rapid.Bool().Draw(t, "equal") {
-		spec.MaxFailedIndexes = spec.Completions
-	}
-	spec.Selector = maybe(t, "selector", metav1.LabelSelector{}, metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{}}})
-	spec.Template.Labels = drawn(t, "labels", nil, map[string]string{}, map[string]string{"job-name": "x"})
-	spec.Template.Spec.RestartPolicy = drawn(t, "restart", corev1.RestartPolicy(""), "Never", "OnFailure", "Other")
-	spec.Template.Spec.Affinity = maybe(t, "affinity", corev1.Affinity{}, corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{}}, corev1.Affinity{PodAffinity: &corev1.PodAffinity{}})
-	spec.Template.Spec.Containers = drawn(t, "containers", nil, []corev1.Container{{}}, []corev1.Container{{Name: "a"}, {Name: "b"}})
-	for range rapid.IntRange(0, 2).Draw(t, "failure rules") {
-		if spec.PodFailurePolicy == nil {
-			spec.PodFailurePolicy = &batchv1.PodFailurePolicy{}
-		}
-		spec.PodFailurePolicy.Rules = append(spec.PodFailurePolicy.Rules, batchv1.PodFailurePolicyRule{
-			Action:          drawn[batchv1.PodFailurePolicyAction](t, "action", "", "FailIndex", "Count", "Other"),
-			OnExitCodes:     maybe(t, "codes", batchv1.PodFailurePolicyOnExitCodesRequirement{}, *onExitCodes("In", 0, 0)),
-			OnPodConditions: drawn(t, "patterns", nil, []batchv1.PodFailurePolicyOnPodConditionsPattern{{}}),
-		})
-	}
-	for range rapid.IntRange(0, 2).Draw(t, "success rules") {
-		if spec.SuccessPolicy == nil {
-			spec.SuccessPolicy = &batchv1.SuccessPolicy{}
-		}
-		spec.SuccessPolicy.Rules = append(spec.SuccessPolicy.Rules, batchv1.SuccessPolicyRule{
-			SucceededIndexes: maybe(t, "indexes", anyList(t, "succeeded list")), SucceededCount: count(t, "succeededCount"),
-		})
-	}
-	return spec
-}
-
-func anyStatus(t *rapid.T) batchv1.JobStatus {
-	status := batchv1.JobStatus{
-		Active: drawn[int32](t, "active", 0, 1, -1), Succeeded: drawn[int32](t, "succeeded", 0, 1, -1), Failed: drawn[int32](t, "failed", 0, 1, -1),
-		Ready: count(t, "ready"), Terminating: count(t, "terminating"),
-		CompletedIndexes: anyList(t, "completed list"), FailedIndexes: maybe(t, "failedIndexes", anyList(t, "failed list")),
-		StartTime: drawn(t, "start", nil, at(0), at(5), &metav1.Time{}), CompletionTime: drawn(t, "end", nil, at(0.5), at(3), &metav1.Time{}),
-	}
-	for _, kind := range []batchv1.JobConditionType{complete, failed, target, criteria, suspendedCond} {
-		if s := drawn[corev1.ConditionStatus](t, string(kind), "", "", "True", "False"); s != "" {
-			status.Conditions = append(status.Conditions, batchv1.JobCondition{Type: kind, Status: s})
-		}
-	}
-	if rapid.Bool().Draw(t, "uncounted") {
-		uids := func(name string) []types.UID { return drawn(t, name, nil, []types.UID{"a"}, []types.UID{"a", "", "a"}) }
-		status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Succeeded: uids("uids succeeded"), Failed: uids("uids failed")}
-	}
-	return status
 }
 
 // statusUpdateHolds checks the properties of StatusUpdate for any two Jobs.
@@ -159,7 +79,7 @@ func anythingGoes(t rapid.TB, job, old *batchv1.Job) {
 	t.Helper()
 	wasJob, wasOld := job.DeepCopy(), old.DeepCopy()
 	Create(job)
-	Create(Prepared(job))
+	Create(defaulting.Prepared(job))
 	Update(job, old)
 	Status(job)
 	Warnings(job)
@@ -174,11 +94,6 @@ func anythingGoes(t rapid.TB, job, old *batchv1.Job) {
 			t.Errorf("Create accepts the Job, and Update without a change says %q", said(errs))
 		}
 	}
-	// A second call changes nothing.
-	once := Defaulted(job)
-	Same(t, "Defaulted twice", Defaulted(once), once)
-	once = WithGeneratedSelector(once)
-	Same(t, "WithGeneratedSelector twice", WithGeneratedSelector(once), once)
 }
 
 func TestAnythingGoes(t *testing.T) {
@@ -199,9 +114,6 @@ func TestNilAndZeroJobs(t *testing.T) {
 			t.Errorf("%s accepts the zero Job", name)
 		}
 	}
-	if Defaulted(none) != nil || WithGeneratedSelector(none) != nil || Prepared(none) != nil {
-		t.Error("a nil Job became a Job")
-	}
 	if diff := cmp.Diff(Warnings(zero), Warnings(none)) + cmp.Diff(Advice(zero), Advice(none)); diff != "" {
 		t.Errorf("warnings about nil (-zero +nil):\n%s", diff)
 	}
@@ -212,24 +124,15 @@ func TestNilAndZeroJobs(t *testing.T) {
 // every index.
 func TestOverlapIsTheLeastIndexInBoth(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var a, b [20]bool
-		draw := func(in *[20]bool) string {
-			var set indexset.Builder
-			for i := range in {
-				if in[i] = rapid.Bool().Draw(t, "in"); in[i] {
-					set.Add(int32(i))
-				}
-			}
-			return set.Set().String()
-		}
-		x, y := draw(&a), draw(&b)
+		a, x := DrawIndexes(t, "a")
+		b, y := DrawIndexes(t, "b")
 		want, wantFound := int32(0), false
-		for i := len(a) - 1; i >= 0; i-- {
+		for i := 20; i >= 0; i-- {
 			if a[i] && b[i] {
 				want, wantFound = int32(i), true
 			}
 		}
-		if got, found := overlap(x, y, 20); got != want || found != wantFound {
+		if got, found := overlap(x.String(), y.String(), 20); got != want || found != wantFound {
 			t.Errorf("overlap(%q, %q) = %d, %v, want %d, %v", x, y, got, found, want, wantFound)
 		}
 	})

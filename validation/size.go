@@ -34,7 +34,7 @@ func IndexesSize(spec *batchv1.JobSpec) Size {
 		return Size{}
 	}
 	completions := int64(*spec.Completions)
-	running := max(0, int64(deref(spec.Parallelism, defaultParallelism)))
+	running := max(0, int64(deref(spec.Parallelism, 1)))
 	var failed int64
 	if spec.BackoffLimitPerIndex != nil {
 		failed = max(0, int64(deref(spec.MaxFailedIndexes, *spec.Completions)))

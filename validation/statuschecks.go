@@ -108,8 +108,8 @@ func invalidCompletedIndexes(v *view) field.ErrorList {
 	if v.spec.Completions == nil {
 		return nil
 	}
-	if _, err := countIndexes(v.CompletedIndexes, *v.spec.Completions); err != nil {
-		return invalid("completedIndexes", v.CompletedIndexes, "error parsing completedIndexes: "+err.Error())
+	if _, reason := countIndexes(v.CompletedIndexes, *v.spec.Completions); reason != "" {
+		return invalid("completedIndexes", v.CompletedIndexes, "error parsing completedIndexes: "+reason)
 	}
 	return nil
 }
@@ -118,8 +118,8 @@ func invalidFailedIndexes(v *view) field.ErrorList {
 	if v.spec.Completions == nil || v.spec.BackoffLimitPerIndex == nil || v.FailedIndexes == nil {
 		return nil
 	}
-	if _, err := countIndexes(*v.FailedIndexes, *v.spec.Completions); err != nil {
-		return invalid("failedIndexes", v.FailedIndexes, "error parsing failedIndexes: "+err.Error())
+	if _, reason := countIndexes(*v.FailedIndexes, *v.spec.Completions); reason != "" {
+		return invalid("failedIndexes", v.FailedIndexes, "error parsing failedIndexes: "+reason)
 	}
 	return nil
 }

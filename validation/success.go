@@ -46,11 +46,11 @@ func successRule(completions *int32, rule *batchv1.SuccessPolicyRule, path *fiel
 			errs = append(errs, field.TooLong(path, "", MaxSucceededIndexesLength))
 		}
 		if completions != nil {
-			var err error
-			listed, err = countIndexes(*rule.SucceededIndexes, *completions)
-			if err != nil {
+			var reason string
+			listed, reason = countIndexes(*rule.SucceededIndexes, *completions)
+			if reason != "" {
 				errs = append(errs, field.Invalid(path, *rule.SucceededIndexes,
-					"error parsing succeededIndexes: "+err.Error()))
+					"error parsing succeededIndexes: "+reason))
 			}
 		}
 	}

@@ -62,7 +62,7 @@ func changedCompletions(job, old *batchv1.Job) field.ErrorList {
 		return immutable("completions", now, was)
 	}
 	// The check of the spec reports missing completions of an Indexed Job.
-	if now == nil || samePointee(now, was) || *now == deref(job.Spec.Parallelism, defaultParallelism) {
+	if now == nil || samePointee(now, was) || *now == deref(job.Spec.Parallelism, 1) {
 		return nil
 	}
 	return field.ErrorList{field.Invalid(specPath.Child("completions"), now,

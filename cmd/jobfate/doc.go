@@ -67,14 +67,26 @@
 //	                fault, rule: the others
 //	lastFailure     failedPod, fault, rule: of the pod of the Job that failed
 //	                last; absent if no failed pod is known
+//	proposals       patterns (code, text, remedy, gain, notCounted, later, goesOn), patch,
+//	                immutable, advice: what would have helped against the failures
 //	events          at, object, warning, reason, message, count, pods: the last events
 //	                of the Job, its owners, and the pods of reason and also
 //	notes           code, text: what is unexpected in the input
 //	unreadable      errors: the parts of the input that cannot be read; absent if
 //	                there are none
 //
-// For several Jobs the object has jobs, a list of these objects, others, the number of
-// Jobs that kubectl jobfate omits because they need no attention, and unreadable.
+// For a CronJob the object has cronJob, now, created, schedule, timeZone, reason, also,
+// events, notes and unreadable, and
+//
+//	policy          what the concurrency policy does to an active Job
+//	nextStart       the next start time, if there is one
+//	missed          the number of start times since the last Job, at most 1,000, with
+//	                firstMissed and lastMissed
+//	lastSuccess     when a Job last succeeded, if that is known
+//	runs            job, created, ended, phase, text: its Jobs, the last one first
+//
+// For several Jobs the object has jobs and cronJobs, lists of these objects, others, the number
+// of Jobs that kubectl jobfate omits because they need no attention, and unreadable.
 //
 // The object of validate has skipped, the number of objects of each other kind, unreadable,
 // and jobs, each with
@@ -135,7 +147,7 @@
 //	completed       both, onlyFirst, onlySecond, neither: in how many runs
 //
 // The codes of reason, prospect, waits, indexes, deletions and notes are those of package
-// explain. The command adds the notes UnknownField and OtherKinds, and kubectl jobfate
+// explain. The command adds the notes UnknownField, OtherKinds and ClockBehind, and kubectl jobfate
 // NotPermitted and NotUpToDate. A rule has its position, name, action and text. Old and new
 // values are a number, a text, a list of UIDs, an object for a condition, or null if unset.
 package main

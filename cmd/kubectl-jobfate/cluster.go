@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -30,10 +31,11 @@ type cluster struct {
 	discover  func() (meta.RESTMapper, error)
 	others    objects // what Jobs and pods refer to
 
-	jobs   *table[*kubefile.Manifest]
-	pods   *table[*corev1.Pod]
-	events *table[*corev1.Event]
-	nodes  *table[*corev1.Node]
+	jobs     *table[*kubefile.Manifest]
+	cronJobs *table[*batchv1.CronJob]
+	pods     *table[*corev1.Pod]
+	events   *table[*corev1.Event]
+	nodes    *table[*corev1.Node]
 }
 
 // connect returns the cluster that the flags name, without reading from it.
@@ -66,6 +68,12 @@ func (p *program) connect(s selection) (*cluster, error) {
 		return m, err == nil && s.selects(m.Job), err
 	})
 	c.jobs.labels, c.jobs.fields = s.narrowed()
+	crons := typed.BatchV1().CronJobs(c.namespace)
+	c.cronJobs = newTable("cronjobs", crons, func(object runtime.Object) (*batchv1.CronJob, bool, error) {
+		cron := object.(*batchv1.CronJob)
+		return cron, s.selectsCronJob(cron.Name), nil
+	})
+	c.cronJobs.labels = s.selector
 	c.pods = newTable("pods", typed.CoreV1().Pods(c.namespace), keepPod)
 	c.events = newTable("events", typed.CoreV1().Events(c.namespace), keepEvent)
 	c.nodes = newTable("nodes", typed.CoreV1().Nodes(), keepNode)
@@ -94,17 +102,28 @@ func (p *program) read(ctx context.Context, s selection, e extent) (cli.Objects,
 	if missing := s.missing(in.Jobs); missing != "" {
 		return cli.Objects{}, notFound(missing)
 	}
-	if e == onlyJobs || len(in.Jobs) == 0 {
+	if e == withEvidence && s.cronJobs() {
+		if err := c.cronJobs.fill(ctx); err != nil && !(refused(err) && s.cron == "") {
+			return cli.Objects{}, err
+		}
+		in = c.objects()
+		if s.cron != "" && len(in.CronJobs) == 0 {
+			return cli.Objects{}, apierrors.NewNotFound(batchv1.Resource("cronjobs"), s.cron)
+		}
+	}
+	if e == onlyJobs || len(in.Jobs)+len(in.CronJobs) == 0 {
 		return in, nil
 	}
-	c.pods.labels = c.podLabels(in.Jobs)
-	if err := c.pods.fill(ctx); err != nil {
-		return cli.Objects{}, err
+	if len(in.Jobs) > 0 {
+		c.pods.labels = c.podLabels(in.Jobs)
+		if err := c.pods.fill(ctx); err != nil {
+			return cli.Objects{}, err
+		}
 	}
 	if in = c.objects(); e == withPods {
 		return in, nil
 	}
-	if err := c.readEvidence(ctx, in.Pods); err != nil {
+	if err := c.readEvidence(ctx, in); err != nil {
 		return cli.Objects{}, err
 	}
 	err = c.others.read(ctx, c)
@@ -114,15 +133,21 @@ func (p *program) read(ctx context.Context, s selection, e extent) (cli.Objects,
 func notFound(name string) error { return apierrors.NewNotFound(batchv1.Resource("jobs"), name) }
 
 // readEvidence reads objects that may explain the state of pods: events, including those of
-// pods and owners if a pod does not run well, and the nodes of pods that have not ended. A missing
+// pods and owners if a pod does not run well or is gone, and the nodes of pods that have not ended. A missing
 // permission is not an error.
-func (c *cluster) readEvidence(ctx context.Context, pods []*corev1.Pod) error {
+func (c *cluster) readEvidence(ctx context.Context, in cli.Objects) error {
 	c.events.fields = "involvedObject.kind=Job"
-	if c.name != "" {
+	switch {
+	case c.name != "":
 		c.events.fields += ",involvedObject.name=" + c.name
+	case len(c.cronJobs.values()) > 0:
+		c.events.fields = "involvedObject.kind!=Pod"
+	}
+	if slices.ContainsFunc(in.Jobs, func(m *kubefile.Manifest) bool { return lostPods(m.Job, in.Pods) }) {
+		c.events.fields = ""
 	}
 	nodes := map[string]bool{}
-	for _, pod := range pods {
+	for _, pod := range in.Pods {
 		switch pod.Status.Phase {
 		case corev1.PodSucceeded, corev1.PodFailed:
 			continue
@@ -206,27 +231,38 @@ func uidLabel(job *batchv1.Job) string {
 // objects returns the objects that were read, with notes about those that were not.
 func (c *cluster) objects() cli.Objects {
 	in := &kubefile.Input{Jobs: c.jobs.values(), Pods: c.pods.values(), Events: c.events.values(),
-		Nodes: c.nodes.values(), Objects: c.others.all}
+		Nodes: c.nodes.values(), CronJobs: c.cronJobs.values(), Objects: c.others.all}
 	for _, pod := range in.Pods {
 		in.PodsAt = append(in.PodsAt, kubefile.Place{File: "pod/" + pod.Name})
 	}
-	return cli.Objects{Live: true, AllNodes: c.nodes.fields == "" && len(c.nodes.notes()) == 0,
-		AllNamespaces: c.namespace == "", Input: in, Notes: slices.Concat(c.jobs.notes(), c.pods.notes(),
-			c.events.notes(), c.nodes.notes(), c.others.notes)}
+	out := cli.Objects{Live: true, AllNodes: c.nodes.fields == "" && c.nodes.failed() == nil,
+		AllNamespaces: c.namespace == "", Input: in, Refused: c.others.refused, Refusal: c.others.refusal}
+	c.jobs.report(&out)
+	if !slices.Contains(out.Refused, cronJobs.Kind) { // the same refusal
+		c.cronJobs.report(&out)
+	}
+	c.pods.report(&out)
+	c.events.report(&out)
+	c.nodes.report(&out)
+	return out
 }
 
-// notes says why the last request failed.
-func (t *table[T]) notes() []cli.Note {
+func (t *table[T]) failed() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	return t.failure
+}
+
+// report adds why the last request failed.
+func (t *table[T]) report(out *cli.Objects) {
+	err := t.failed()
 	switch {
-	case t.failure == nil:
-		return nil
-	case refused(t.failure):
-		return []cli.Note{cli.NewNote("NotPermitted", "causes that depend on %s cannot be found: %v",
-			t.resource, t.failure)}
+	case err == nil:
+	case refused(err):
+		out.Refused, out.Refusal = append(slices.Clone(out.Refused), t.resource), cmp.Or(out.Refusal, err)
+	default:
+		out.Notes = append(out.Notes, cli.NewNote("NotUpToDate", "%s may be stale: %v", t.resource, err))
 	}
-	return []cli.Note{cli.NewNote("NotUpToDate", "%s may be stale: %v", t.resource, t.failure)}
 }
 
 // readJob reads a Job, including fields that the Go types lack.
@@ -272,6 +308,19 @@ func keepPod(object runtime.Object) (*corev1.Pod, bool, error) {
 
 func statusesOf(pod *corev1.Pod) [][]corev1.ContainerStatus {
 	return [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses}
+}
+
+// lostPods reports whether failed pods of a Job are gone, so that only their events say how they failed.
+func lostPods(job *batchv1.Job, pods []*corev1.Pod) bool {
+	failed := job.Status.Failed
+	for i := 0; failed > 0 && i < len(pods); i++ {
+		if pods[i].Status.Phase == corev1.PodFailed && metav1.IsControlledBy(pods[i], job) {
+			failed--
+		}
+	}
+	return failed > 0 || slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
+		return c.Reason == batchv1.JobReasonDeadlineExceeded && c.Status == corev1.ConditionTrue
+	})
 }
 
 func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }

@@ -56,7 +56,7 @@ type stage struct {
 
 func newStage(t *testing.T, kinds ...kube.Kind) *stage {
 	t.Helper()
-	s := &stage{T: t, server: kube.New(kube.Options{Kinds: kinds}), now: time.Now, accepts: map[string]string{}}
+	s := &stage{T: t, server: kube.New(kube.Options{Kinds: append(kinds, kube.Kind{GroupVersionKind: cronJob})}), now: time.Now, accepts: map[string]string{}}
 	client, err := kubernetes.NewForConfig(s.server.Config())
 	if err != nil {
 		t.Fatal(err)

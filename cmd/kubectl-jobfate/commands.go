@@ -37,7 +37,8 @@ func (p *program) explain() *cobra.Command {
 until when; and whether it can still succeed. The first line says why there is no pod,
 no further pod, or no pod that makes progress.
 
-Without a name it lists the Jobs of the namespace that need attention, the worst first.
+Without a name it lists the Jobs and CronJobs of the namespace that need attention, the
+worst first.
 
 Exit status: 0 success, 1 the cluster cannot be read, or a Job is invalid, 2 wrong usage,
 130 interrupted. With --exit-status also
@@ -52,7 +53,8 @@ worst.`,
   kubectl jobfate -A                  # in all namespaces
   kubectl jobfate NAME                # one Job
   kubectl jobfate NAME --logs         # with the end of the log of the container that failed
-  kubectl jobfate cronjob/NAME        # the Jobs of a CronJob, a JobSet or a TrainJob
+  kubectl jobfate cronjob/NAME        # what keeps a CronJob from starting Jobs, and how the last ones ended
+  kubectl jobfate jobset/NAME         # the Jobs of a JobSet or a TrainJob
   kubectl jobfate NAME -w             # one Job, until it has ended
   kubectl jobfate simulate NAME       # how the Job would continue
   kubectl jobfate validate NAME -f job.yaml   # whether kubectl can apply this file`,
@@ -75,7 +77,7 @@ worst.`,
 			if err != nil {
 				return err
 			}
-			view, err := viewOf(p.env, x, s.name, in)
+			view, err := viewOf(p.env, x, s, in)
 			if err != nil {
 				return err
 			}
@@ -96,12 +98,15 @@ worst.`,
 	return command
 }
 
-// viewOf explains the objects that were read: one Job, or a list.
-func viewOf(env cli.Environment, x *cli.Explain, name string, in cli.Objects) (*cli.View, error) {
-	if name == "" {
-		return x.List(env, in)
+// viewOf explains the objects that were read: one Job, one CronJob, or a list.
+func viewOf(env cli.Environment, x *cli.Explain, s selection, in cli.Objects) (*cli.View, error) {
+	switch {
+	case s.name != "":
+		return x.One(env, in)
+	case s.cron != "":
+		return x.CronJob(env, in)
 	}
-	return x.One(env, in)
+	return x.List(env, in)
 }
 
 func (p *program) simulate() *cobra.Command {
@@ -131,13 +136,14 @@ bound is exceeded, 2 wrong usage, 130 interrupted.`,
 			if err != nil {
 				return err
 			}
-			for _, n := range in.Notes {
+			for _, n := range in.AllNotes() {
 				fmt.Fprintf(p.env.Stderr, "%s simulate: %s: %s\n", p.env.Name, n.Code, n.Text)
 			}
 			return s.Play(p.env, in.Input)
 		},
 	}
 	addFlags(command, func(fs *flag.FlagSet) { s.Flags(fs, p.env.Clock, "svg") })
+	command.Flags().BoolVar(&p.env.Quiet, "quiet", false, "show no progress on the standard error")
 	return command
 }
 

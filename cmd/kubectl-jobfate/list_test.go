@@ -103,7 +103,7 @@ func TestManualSelector(t *testing.T) {
 	s.want(0, []string{"manual"}, "Job default/manual, 1 pod,")
 	s.take("list jobs metadata.name=manual", "list pods app=a", "list events")
 	s.want(0, []string{"--all", "-o", "json"}, `"pods": 1,`)
-	s.take("list jobs", "list pods", "list events")
+	s.take("list jobs", "list cronjobs", "list pods", "list events")
 }
 
 // take checks the requests since the last call.

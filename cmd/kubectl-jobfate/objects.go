@@ -13,8 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"github.com/jobfate/jobfate/cmd/internal/cli"
 )
 
 // mostObjects limits the objects that are read one by one.
@@ -23,8 +21,9 @@ const mostObjects = 100
 // objects holds the objects that Jobs and their pods refer to, each read by its name: owners, Workloads of Kueue,
 // and what pods without a node wait for.
 type objects struct {
-	all   []*unstructured.Unstructured
-	notes []cli.Note
+	all     []*unstructured.Unstructured
+	refused []string // the kinds that may not be read
+	refusal error
 }
 
 // ref names an object. Its labels select it in place of an unknown name.
@@ -35,6 +34,7 @@ type ref struct {
 
 var (
 	volumeClaim   = corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim").GroupKind()
+	cronJobs      = batchv1.SchemeGroupVersion.WithKind("CronJob").GroupKind()
 	quota         = corev1.SchemeGroupVersion.WithKind("ResourceQuota").GroupKind()
 	deviceClaim   = schema.GroupKind{Group: "resource.k8s.io", Kind: "ResourceClaim"}
 	claimTemplate = schema.GroupKind{Group: "resource.k8s.io", Kind: "ResourceClaimTemplate"}
@@ -60,6 +60,9 @@ func (o *objects) read(ctx context.Context, c *cluster) error {
 		}
 	}
 	done, denied := map[ref]bool{}, map[schema.GroupKind]bool{}
+	for _, cron := range in.CronJobs {
+		done[ref{cronJobs, cron.Namespace, cron.Name, ""}] = true
+	}
 	for len(todo) > 0 && len(done) < mostObjects {
 		next := todo[0]
 		if todo = todo[1:]; done[next] || denied[next.GroupKind] {
@@ -72,8 +75,7 @@ func (o *objects) read(ctx context.Context, c *cluster) error {
 			continue
 		case refused(err):
 			denied[next.GroupKind] = true
-			o.notes = append(o.notes, cli.NewNote("NotPermitted",
-				"causes that depend on %s cannot be found: %v", next.Kind, err))
+			o.refused, o.refusal = append(o.refused, next.Kind), cmp.Or(o.refusal, err)
 			continue
 		case err != nil:
 			return err

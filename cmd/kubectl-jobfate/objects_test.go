@@ -24,8 +24,7 @@ var (
 
 // newWorld is a stage with owners of Jobs and claims of pods.
 func newWorld(t *testing.T) *stage {
-	return newStage(t, kube.Kind{GroupVersionKind: jobSet}, kube.Kind{GroupVersionKind: cronJob},
-		kube.Kind{GroupVersionKind: claim})
+	return newStage(t, kube.Kind{GroupVersionKind: jobSet}, kube.Kind{GroupVersionKind: claim})
 }
 
 // object creates an object and returns its UID.
@@ -69,10 +68,18 @@ func TestOwners(t *testing.T) {
 	set := s.object(jobSet, "sweep", map[string]any{"spec": map[string]any{"suspend": true}})
 	s.owned(set, "sweep-a-0")
 	s.owned(set, "sweep-b-0")
-	s.owned(s.object(cronJob, "sweep", map[string]any{}), "nightly-1")
+	s.owned(s.object(cronJob, "sweep", map[string]any{"spec": map[string]any{"schedule": "0 3 * * *"}}), "nightly-1")
 	s.suspended("default", "other", nil)
 	s.now = at("2000-01-01T00:00:00Z")
 	s.transcript("owners.txt")
+	s.requests = nil
+	s.want(0, []string{"cronjob/sweep"}, "Scheduled: the next Job is due at 2000-01-01T03:00:00Z, in 3h", " nightly-1, 0s: Running")
+	if got := s.requests[len(s.requests)-1]; got != "list events involvedObject.kind!=Pod" {
+		s.Errorf("got the request %q at the end, want one for the events of CronJobs", got)
+	}
+	s.forbid("no", "cronjobs")
+	s.want(0, []string{"--all"}, "nightly-1 ", "NotPermitted: causes that depend on CronJob cannot be found: ")
+	s.want(1, []string{"cronjob/sweep"})
 	s.forbid("no", "jobsets")
 	s.requests = nil
 	s.want(0, []string{"jobset/sweep"}, "NotPermitted: causes that depend on JobSet cannot be found: ")

@@ -38,7 +38,13 @@ func TestRequests(t *testing.T) {
 	kube.Kubelet{Server: s.server}.Start("default", "a-2")
 	kube.Edit(s.server, "default", "a-2", func(pod *corev1.Pod) { pod.Spec.NodeName = "other" })
 	s.want(0, []string{"--all"})
-	s.take("list jobs", "list pods "+batchv1.ControllerUidLabel, "list events involvedObject.kind=Job", "list nodes")
+	s.take("list jobs", "list cronjobs", "list pods "+batchv1.ControllerUidLabel, "list events involvedObject.kind=Job", "list nodes")
+	deadline := s.create(newJob("late"))
+	kube.Edit(s.server, "default", "late", func(job *batchv1.Job) {
+		job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue, Reason: batchv1.JobReasonDeadlineExceeded}}
+	})
+	s.want(0, []string{"late"})
+	s.take("list jobs metadata.name=late", "list pods "+batchv1.ControllerUidLabel+"="+string(deadline.UID), "list events")
 	s.want(0, []string{"simulate", "a"}, "Complete after ")
 	s.take("list jobs metadata.name=a", "list pods "+selector, "list events involvedObject.kind=Job,involvedObject.name=a", "list nodes")
 	s.want(0, []string{"simulate", "a", "--from-creation"}, "Complete after ")
@@ -46,7 +52,7 @@ func TestRequests(t *testing.T) {
 	s.want(0, []string{"validate", "a"})
 	s.take("list jobs metadata.name=a")
 	s.want(0, []string{"-n", "empty"})
-	s.take("list jobs")
+	s.take("list jobs", "list cronjobs")
 }
 
 // TestRequests_documented checks the requests that docs/command.md lists.
@@ -155,7 +161,7 @@ func TestForbidden(t *testing.T) {
 	s.want(0, []string{"resize"}, "QuotaExceeded: ")
 	const no = "you may not \xff\x1b[2J"
 	s.forbid(no, "events", "nodes")
-	notes := []string{"  NotPermitted: causes that depend on events cannot be found: events is forbidden: you may not ", "  NotPermitted: causes that depend on nodes cannot be found: nodes is forbidden"}
+	notes := []string{"  NotPermitted: causes that depend on events, nodes cannot be found: events is forbidden: you may not "}
 	s.want(6, []string{"resize", "--exit-status"}, append(notes, "Unschedulable: 1 of 4 active pods")...)
 	s.want(0, []string{}, "resize   8/30          20m        20m   Unschedulable   ", strings.TrimSpace(notes[0]))
 	s.want(0, []string{"-o", "json", "resize"}, `"code": "NotPermitted"`)

@@ -18,6 +18,7 @@ import (
 type selection struct {
 	targets  []target // none: all Jobs that the other fields select
 	name     string   // that of the only target, if it is a Job
+	cron     string   // the same, if it is a CronJob
 	selector string
 	all      bool // all namespaces
 }
@@ -59,8 +60,9 @@ func (s *selection) named(args []string) error {
 		}
 		s.targets = append(s.targets, t)
 	}
-	if len(s.targets) == 1 && s.targets[0].kind == "Job" {
-		s.name = s.targets[0].name
+	if len(s.targets) == 1 {
+		only := map[string]string{s.targets[0].kind: s.targets[0].name}
+		s.name, s.cron = only["Job"], only["CronJob"]
 	}
 	if _, err := labels.Parse(s.selector); err != nil {
 		return cli.Misused("--selector: %v", err)
@@ -98,6 +100,17 @@ func (s *selection) selects(job *batchv1.Job) bool {
 	of := cmp.Or(metav1.GetControllerOfNoCopy(job), &metav1.OwnerReference{})
 	return len(s.targets) == 0 || slices.ContainsFunc(s.targets,
 		func(t target) bool { return t == target{"Job", job.Name} || t == target{of.Kind, of.Name} })
+}
+
+// cronJobs reports whether CronJobs are selected, too.
+func (s *selection) cronJobs() bool {
+	return len(s.targets) == 0 ||
+		slices.ContainsFunc(s.targets, func(t target) bool { return t.kind == "CronJob" })
+}
+
+// selectsCronJob reports whether a CronJob that was listed is selected.
+func (s *selection) selectsCronJob(name string) bool {
+	return len(s.targets) == 0 || slices.Contains(s.targets, target{"CronJob", name})
 }
 
 // missing returns the first name of a Job that does not exist.

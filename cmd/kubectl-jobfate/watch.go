@@ -55,10 +55,12 @@ func (p *program) watchCluster(ctx context.Context, c *cluster, s selection, x *
 		switch {
 		case c.name != "" && len(in.Jobs) == 0:
 			return errors.New("the Job was deleted")
+		case s.cron != "" && len(in.CronJobs) == 0:
+			return errors.New("the CronJob does not exist")
 		case len(in.Jobs) > 0 && c.pods.labels != "" && c.podLabels(in.Jobs) != c.pods.labels:
 			return errOtherPods
 		}
-		view, err := viewOf(p.env, x, c.name, in)
+		view, err := viewOf(p.env, x, s, in)
 		if err != nil {
 			return err
 		}
@@ -97,6 +99,10 @@ func (c *cluster) follow(ctx context.Context, s selection, fail func(error), cha
 		return notFound(s.missing(in.Jobs))
 	}
 	c.pods.labels = c.podLabels(in.Jobs)
+	if s.cronJobs() {
+		follow(ctx, c.cronJobs, func(error) {}, changed)
+		<-c.cronJobs.ready
+	}
 	follow(ctx, c.pods, fail, changed)
 	follow(ctx, c.events, func(error) {}, changed)
 	follow(ctx, c.nodes, func(error) {}, changed)

@@ -195,7 +195,7 @@ func TestWatchWithoutPermission(t *testing.T) {
 		s.suspended("default", "a", nil)
 		s.forbid("no", "events", "nodes")
 		w := s.watch("a")
-		w.printed(0, "Suspended: ", "NotPermitted: causes that depend on events cannot be found", "NotPermitted: causes that depend on nodes cannot be found")
+		w.printed(0, "Suspended: ", "NotPermitted: causes that depend on events, nodes cannot be found")
 		s.finish("a", batchv1.JobComplete)
 		w.ended(0, "")
 		for _, resource := range []string{"jobs", "pods"} {
@@ -344,5 +344,21 @@ func TestWatchOnATerminal(t *testing.T) {
 		if strings.Contains(whole, "more lines") || !strings.Contains(whole, "Can it succeed?") || strings.Count(whole, "Job default/a") != 1 || strings.Contains(whole, "PodsStarting") {
 			t.Errorf("got in the end\n%s\nwant the last text, whole and once", whole)
 		}
+	})
+}
+
+// TestWatch_cronJob watches a CronJob, which does not end.
+func TestWatch_cronJob(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newWorld(t)
+		owner := s.object(cronJob, "nightly", map[string]any{"spec": map[string]any{"schedule": "0 3 * * *"}})
+		w := s.watch("cronjob/nightly")
+		w.printed(0, "Scheduled: the next Job is due at 2000-01-01T03:00:00Z, in 3h\n")
+		s.owned(owner, "nightly-1")
+		w.printed(2*time.Second, "Jobs:\n  2000-01-01T00:00:00Z nightly-1, ")
+		w.printed(4*time.Hour, "RunOverdue: start time 2000-01-01T03:00:00Z has passed without a Job\n")
+		w.stop()
+		w.ended(130, "")
+		s.watch("cronjob/other").ended(1, "the CronJob does not exist")
 	})
 }

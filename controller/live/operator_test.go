@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -21,7 +22,10 @@ import (
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
 
-func init() { ctrl.SetLogger(logr.Discard()) }
+func init() {
+	ctrl.SetLogger(logr.Discard())
+	utilruntime.ErrorHandlers = nil // the default ones wait for decades in a bubble: see the package kube
+}
 
 // This is a typical operator. It creates a Job for an object of its kind, and records in
 // the status of the object how the Job ended.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -137,18 +138,19 @@ func judge(now client.Reader) (end string, violation error) {
 		group := &groups.Items[i]
 		ended = ended && (group.Status.Phase == "Complete" || group.Status.Phase == "Failed")
 		end += fmt.Sprintf("%s has %s after %d restarts. ", group.Name, group.Status.Phase, group.Status.Restarts)
-		current := map[string]int64{}
+		current := map[string]int{}
 		for _, m := range group.members() {
-			current[m.Name] = group.Status.Failures.Attempt(m)
+			current[m.Name] = int(group.Status.Failures.Attempt(m))
 		}
-		var attempts []int64
+		var attempts []int
 		for j := range jobs.Items {
 			job := &jobs.Items[j]
 			if !metav1.IsControlledBy(job, group) {
 				continue
 			}
-			attempts = append(attempts, attemptOf(job))
-			if attemptOf(job) < current[job.Name] || len(job.Status.Conditions) == 0 {
+			attempt, _ := strconv.Atoi(job.Annotations[attemptAnnotation])
+			attempts = append(attempts, attempt)
+			if attempt < current[job.Name] || len(job.Status.Conditions) == 0 {
 				end += "The Job " + job.Name + " is left. "
 			}
 		}
@@ -198,19 +200,25 @@ func (c suffixed) Delete(ctx context.Context, o client.Object, options ...client
 	return c.Client.Delete(ctx, o, options...)
 }
 
-// byLabel treats all Jobs with the label of a group as Jobs of the group.
-type byLabel struct{ client.Client }
+// forced stores a status over a newer one.
+type forced struct {
+	client.Client
+	live client.Reader
+}
 
-func (c byLabel) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
-	err := c.Client.List(ctx, list, options...)
-	for i := range list.(*batchv1.JobList).Items {
-		job := &list.(*batchv1.JobList).Items[i]
-		group := &JobGroup{}
-		if c.Get(ctx, client.ObjectKey{Namespace: job.Namespace, Name: job.Labels[groupLabel]}, group) == nil {
-			job.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(group, groupVersion.WithKind("JobGroup"))}
-		}
+func (c forced) Status() client.SubResourceWriter { return forcedStatus{c.Client.Status(), c.live} }
+
+type forcedStatus struct {
+	client.SubResourceWriter
+	live client.Reader
+}
+
+func (s forcedStatus) Update(ctx context.Context, o client.Object, options ...client.SubResourceUpdateOption) error {
+	now := &JobGroup{}
+	if s.live.Get(ctx, client.ObjectKeyFromObject(o), now) == nil {
+		o.SetResourceVersion(now.ResourceVersion)
 	}
-	return err
+	return s.SubResourceWriter.Update(ctx, o, options...)
 }
 
 // byName deletes Jobs without their UIDs.
@@ -219,6 +227,16 @@ type byName struct{ client.Client }
 func (c byName) Delete(ctx context.Context, o client.Object, _ ...client.DeleteOption) error {
 	return c.Client.Delete(ctx, o, client.PropagationPolicy(metav1.DeletePropagationForeground))
 }
+
+// getter and lister are the parts of a reader.
+type (
+	getter interface {
+		Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error
+	}
+	lister interface {
+		List(context.Context, client.ObjectList, ...client.ListOption) error
+	}
+)
 
 // withoutRetry does not retry a creation that a quota has refused.
 type withoutRetry struct{ client.Client }
@@ -241,8 +259,13 @@ var planted = []struct {
 		c.client = suffixed{c.client, map[types.UID]string{}}
 		c.live = c.client
 	}},
-	{"Jobs are selected by label instead of by owner", "C1 C2 C3", func(c *groupController) { c.client = byLabel{c.client} }},
-	{"Jobs are deleted by name, without the UID", "C1", func(c *groupController) { c.client = byName{c.client} }},
+	{"a status is stored over a newer one", "C1 C2 C3", func(c *groupController) { c.client = forced{c.client, c.live} }},
+	{"Jobs are deleted by name, without the UID, as a cache lists them", "C1", func(c *groupController) {
+		c.live, c.client = struct {
+			getter
+			lister
+		}{c.live, c.client}, byName{c.client}
+	}},
 	{"a creation that a quota refused is not retried", "C4", func(c *groupController) { c.client = withoutRetry{c.client} }},
 }
 

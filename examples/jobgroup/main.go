@@ -1,4 +1,4 @@
-// The command jobgroup runs groups of Jobs with package group. Begin with plan.go. The same process runs
+// The command jobgroup runs groups of Jobs with package group. Begin with reconcile.go. The same process runs
 // the Jobs, with the module github.com/jobfate/jobfate/controller, which puts the names of the rules of
 // their pod failure policies into the reasons (KEP-4443). README.md says how to try it.
 package main

@@ -1,10 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"reflect"
+	"slices"
+	"strconv"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -14,91 +15,120 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/jobfate/jobfate/controller"
 	"github.com/jobfate/jobfate/group"
+	"github.com/jobfate/jobfate/group/jobs"
+	"github.com/jobfate/jobfate/indexset"
 )
 
-// groupController carries out the plans for groups.
+const (
+	managedBy         = "jobfate.dev/jobgroup"  // the name in spec.managedBy of the Jobs
+	groupLabel        = "jobfate.dev/job-group" // the name of the group
+	attemptAnnotation = "jobfate.dev/attempt"   // the attempt that a Job was created for
+
+	oldState = "OldState" // the phase and the reason of events if the status was lost, or is that of a backup
+)
+
+// groupController sends the requests of a [group.Driver].
 type groupController struct {
 	client   client.Client // reads from the cache
 	live     client.Reader // reads live
 	recorder events.EventRecorder
 }
 
-// Reconcile reconciles one group. It may be stopped at any point, and its cache may be stale. Then the
-// API server rejects wrong writes, because a status write names the resource version of the group, and a
-// deletion names the UID of the Job. The next change of the cache triggers another call.
+// Reconcile reconciles one group. It may be stopped at any point.
 func (c *groupController) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
-	old := new(group.OldStateError)
-	g, p, err := c.delete(ctx, c.client, r.NamespacedName)
-	if err == nil && len(p.Create) > 0 || errors.As(err, &old) {
-		// A stale cache may lack a restart of the group, or a Job from before the restart.
-		g, p, err = c.delete(ctx, c.live, r.NamespacedName)
-	}
+	var g JobGroup // as it was last read or stored
+	var members []group.Object
+	err := c.client.Get(ctx, r.NamespacedName, &g)
 	if err == nil {
-		err = c.create(ctx, &g, p.Create)
-	} else if errors.As(err, &old) {
-		err = c.report(ctx, &g, old)
+		members, err = list(ctx, c.client, &g)
 	}
-	if apierrors.IsConflict(err) {
-		err = nil
-	}
-	return reconcile.Result{RequeueAfter: p.Wait}, err
-}
-
-// report says that the status of a group was lost, or is that of a backup. It returns an error, so that the group is
-// reconciled again.
-func (c *groupController) report(ctx context.Context, g *JobGroup, old *group.OldStateError) error {
-	status := g.Status
-	status.Phase, status.Message = oldState, old.Error()+"; delete the Jobs of later attempts to go on"
-	if !reflect.DeepEqual(status, g.Status) {
-		g.Status = status
-		if err := c.client.Status().Update(ctx, g); err != nil {
-			return err
-		}
-	}
-	c.recorder.Eventf(g, nil, "Warning", oldState, "Decide", "%s", status.Message)
-	return old
-}
-
-func (c *groupController) create(ctx context.Context, g *JobGroup, members []group.Member) error {
-	for _, m := range members {
-		if err := c.client.Create(ctx, g.newJob(m)); apierrors.IsInvalid(err) {
-			g.Status.Failures.Phase, g.Status.Message = group.Failed, err.Error()
-			return c.client.Status().Update(ctx, g)
-		} else if err != nil {
-			c.recorder.Eventf(g, nil, "Warning", "CannotCreate", "Create", "Job %s: %v", m.Name, err)
-			return fmt.Errorf("creating Job %s: %w", m.Name, err)
-		}
-	}
-	return nil
-}
-
-// delete reads a group and its Jobs, and makes a plan. It stores the status if it changes, or else
-// deletes Jobs, and returns the rest of the plan.
-func (c *groupController) delete(ctx context.Context, from client.Reader,
-	key client.ObjectKey) (g JobGroup, p group.Plan, err error) {
-	var jobs batchv1.JobList
-	if err := from.Get(ctx, key, &g); err != nil || g.DeletionTimestamp != nil {
-		return g, p, client.IgnoreNotFound(err) // garbage collection deletes the Jobs
-	}
-	of := client.MatchingLabels{groupLabel: g.Name}
-	if err := from.List(ctx, &jobs, client.InNamespace(g.Namespace), of); err != nil {
-		return g, p, err
-	}
-	status, p, err := g.plan(jobs.Items, time.Now())
 	if err != nil {
-		return g, p, err
+		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
-	if !reflect.DeepEqual(status, g.Status) {
-		g.Status = status
-		return g, group.Plan{}, c.client.Status().Update(ctx, &g)
+	var d group.Driver
+	d.Begin(group.View{Owner: g.owner(), Members: members, Now: time.Now()})
+	result := d.Run(func(r group.Request) (group.View, error) { return c.send(ctx, &g, r) })
+	return reconcile.Result{RequeueAfter: result.Requeue}, c.show(ctx, &g, result)
+}
+
+// send sends a request of the driver.
+func (c *groupController) send(ctx context.Context, g *JobGroup, r group.Request) (v group.View, err error) {
+	switch r.Verb {
+	case group.GetOwner:
+		err = c.live.Get(ctx, client.ObjectKeyFromObject(g), g)
+		v.Owner = g.owner()
+	case group.ListMembers:
+		v.Members, err = list(ctx, c.live, g)
+	case group.StoreState:
+		g.Status = g.statusOf(r.Plan)
+		err = c.client.Status().Update(ctx, g)
+		v.Owner.ResourceVersion = g.ResourceVersion
+	case group.DeleteMember: // in the foreground: the Job is gone when its pods are
+		err = c.client.Delete(ctx, r.Object.(*jobs.Job).Job, client.Preconditions{UID: &r.UID},
+			client.PropagationPolicy(metav1.DeletePropagationForeground))
+	case group.CreateMember:
+		err = c.client.Create(ctx, g.newJob(r.Member, r.Attempt))
 	}
-	for _, j := range p.Delete { // in the foreground: the Job is gone when its pods are
-		err := c.client.Delete(ctx, j.Job, client.PropagationPolicy(metav1.DeletePropagationForeground),
-			client.Preconditions{UID: &j.Job.UID})
-		if client.IgnoreNotFound(err) != nil {
-			return g, p, err
-		}
+	return v, err
+}
+
+// list returns the members of a group with their Jobs.
+func list(ctx context.Context, from client.Reader, g *JobGroup) ([]group.Object, error) {
+	var found batchv1.JobList
+	err := from.List(ctx, &found, client.InNamespace(g.Namespace), client.MatchingLabels{groupLabel: g.Name})
+	return jobs.Of(g.UID, g.members(), found.Items, attemptAnnotation), err
+}
+
+// show stores what people read in the status, and reports what went wrong.
+func (c *groupController) show(ctx context.Context, g *JobGroup, r group.Result) error {
+	status := g.statusOf(r.Plan)
+	switch {
+	case r.Lost != nil:
+		status.Phase, status.Message = oldState, r.Lost.Error()+"; delete the Jobs of later attempts to go on"
+		c.recorder.Eventf(g, nil, "Warning", oldState, "Decide", "%s", status.Message)
+	case apierrors.IsConflict(r.Err):
+		return nil // the cache will change
+	case r.Err != nil:
+		c.recorder.Eventf(g, nil, "Warning", "CannotSync", "Sync", "%v", r.Err)
+		return r.Err
 	}
-	return g, p, nil
+	if r.Gone || reflect.DeepEqual(status, g.Status) {
+		return r.Err
+	}
+	g.Status = status
+	return cmp.Or(c.client.Status().Update(ctx, g), r.Err)
+}
+
+// owner returns what the driver needs of a group.
+func (g *JobGroup) owner() group.Owner {
+	return group.Owner{UID: g.UID, ResourceVersion: g.ResourceVersion, Deleting: g.DeletionTimestamp != nil,
+		State: g.Status.Failures, Policy: &g.Spec.FailurePolicy, Invalid: g.check().ToAggregate()}
+}
+
+// statusOf returns the status after a plan.
+func (g *JobGroup) statusOf(p *group.Plan) Status {
+	s := g.Status
+	if s.Phase == oldState {
+		s.Message = ""
+	}
+	s.Failures, s.Restarts, s.Succeeded = p.State, p.State.Restarts(), indexset.Of(p.Succeeded...).String()
+	s.Phase, s.Message = string(p.Phase()), cmp.Or(p.Message(), s.Message)
+	if p.Action != "" {
+		s.Counted = s.Counted.With(nil, []time.Time{p.Failure.At})
+	}
+	return s
+}
+
+// newJob returns the Job of a member for an attempt.
+func (g *JobGroup) newJob(m group.Member, attempt int32) *batchv1.Job {
+	t := g.Spec.Jobs[slices.IndexFunc(g.Spec.Jobs, func(t Template) bool { return t.Name == m.Template })]
+	job := &batchv1.Job{Spec: *t.Spec.DeepCopy()}
+	job.Namespace, job.Name, job.Labels = g.Namespace, m.Name, map[string]string{groupLabel: g.Name}
+	job.Annotations = map[string]string{attemptAnnotation: strconv.Itoa(int(attempt))}
+	job.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(g, groupVersion.WithKind("JobGroup"))}
+	job.Spec.ManagedBy = new(managedBy)
+	controller.NameRules(job, t.PodFailurePolicy)
+	return job
 }

@@ -5,16 +5,18 @@
 package main
 
 import (
+	"fmt"
+
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/group"
-	"github.com/jobfate/jobfate/indexset"
 )
 
 //go:generate go tool -modfile=../../tools/go.mod controller-gen object paths=.
@@ -79,13 +81,33 @@ type Status struct {
 	Phase   string `json:"phase,omitempty"`
 	Message string `json:"message,omitempty"`
 	// Restarts is the number of restarts of the group, its templates and its Jobs.
-	Restarts int64 `json:"restarts"`
+	Restarts int32 `json:"restarts"`
 	// Failures records what has been decided. The Jobs to create and delete depend on it alone.
 	Failures group.State `json:"failures,omitempty"`
 	// Counted is the number of failures that were decided, and the time of the last one.
 	Counted backoff.Record `json:"counted,omitempty"`
 	// Succeeded lists the Jobs that have succeeded, by their position.
-	Succeeded indexset.Text `json:"succeeded,omitempty"`
+	Succeeded string `json:"succeeded,omitempty"`
+}
+
+// members returns the members of a group.
+func (g *JobGroup) members() (all []group.Member) {
+	for _, t := range g.Spec.Jobs {
+		for n := range t.Replicas {
+			all = append(all, group.Member{Name: fmt.Sprintf("%s-%s-%d", g.Name, t.Name, n), Template: t.Name})
+		}
+	}
+	return all
+}
+
+// check checks what the schema cannot express.
+func (g *JobGroup) check() (errs field.ErrorList) {
+	path := field.NewPath("spec")
+	for i, t := range g.Spec.Jobs {
+		at := path.Child("jobs").Index(i).Child("podFailurePolicy")
+		errs = append(errs, failurepolicy.RuleNames(t.PodFailurePolicy, at)...)
+	}
+	return append(errs, g.Spec.FailurePolicy.Check(g.members(), path.Child("failurePolicy"))...)
 }
 
 // JobGroupList is a list of groups.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/machine"
+	"github.com/jobfate/jobfate/machine/route"
 )
 
 // API is the part of a client library that the loop needs: one switch over the verbs.
@@ -31,10 +32,10 @@ func Sync(ctx context.Context, api API, m *machine.Machine, v machine.View) (tim
 	return result.Requeue, errors.Join(err, result.Err)
 }
 
-// Free removes the finalizer from orphans. [machine.RouteOf] says when there may be some.
+// Free removes the finalizer from orphans. [route.Of] says when there may be some.
 func Free(ctx context.Context, api API, pods []*corev1.Pod, jobs []*batchv1.Job, opts ...decide.Option) error {
 	var errs []error
-	for _, orphans := range machine.OrphansIn(pods, jobs, opts...) {
+	for _, orphans := range route.OrphansIn(pods, jobs, opts...) {
 		errs = append(errs, carryOut(ctx, api, orphans), orphans.Result().Err)
 	}
 	return errors.Join(errs...)

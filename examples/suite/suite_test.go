@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
@@ -20,7 +21,10 @@ import (
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
 
-func init() { ctrl.SetLogger(logr.Discard()) }
+func init() {
+	ctrl.SetLogger(logr.Discard())
+	utilruntime.ErrorHandlers = nil // the default ones wait for decades in a bubble: see the package kube
+}
 
 func must(t *testing.T, err error) {
 	t.Helper()

@@ -3,16 +3,16 @@ package census
 import (
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate/tracking"
+	"github.com/jobfate/jobfate/internal/classify"
 )
 
 // Account computes the next step of counting.
-func (c *Census) Account(in tracking.AccountInputs) tracking.Account {
+func (c *Census) Account(in classify.AccountInputs) classify.Account {
 	candidates := c.list(countable)
 	if in.All() {
 		candidates = c.list(tracked)
 	}
-	inOrder := func(yield func(*tracking.PodRecord) bool) {
+	inOrder := func(yield func(*classify.PodRecord) bool) {
 		for r := range candidates.all() {
 			if !yield(&r.PodRecord) {
 				return

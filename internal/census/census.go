@@ -10,8 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/backoff"
-	"github.com/jobfate/jobfate/internal/lifecycle"
-	"github.com/jobfate/jobfate/tracking"
+	"github.com/jobfate/jobfate/internal/classify"
 )
 
 // Census holds the classified pods of a Job, and what follows from them. Pods are added
@@ -35,7 +34,7 @@ type Census struct {
 	// Results holds the results of the last IndexResults.
 	Results IndexResults
 
-	classifier tracking.Classifier
+	classifier classify.Classifier
 	// stripped has the pods whose finalizer has been removed, although their objects still
 	// show it.
 	stripped map[types.UID]bool
@@ -47,7 +46,7 @@ type Census struct {
 	// index until they are needed. finished is the number of these pods.
 	finished int32
 	finishes *ordered[finish]
-	classes  tracking.Classes
+	classes  classify.Classes
 	// names has the records of the pods in the Job's namespace, by name; nil until they
 	// are needed, and while there are few. No two pods have the same name.
 	names map[string]*Record
@@ -60,7 +59,7 @@ type Census struct {
 }
 
 // New returns an empty census with memory for n pods.
-func New(c *tracking.Classifier, n int) *Census {
+func New(c *classify.Classifier, n int) *Census {
 	next := &Census{classifier: *c, records: newTable[types.UID, *Record](n)}
 	if c.Indexed {
 		next.indexed = &indexed{}
@@ -100,22 +99,11 @@ func (c *Census) Pods() []*corev1.Pod {
 	return pods
 }
 
-// Add adds a pod of the Job to the census, or replaces the pod with its UID. adopted says
-// that the pod is being adopted, by a patch that also adds the finalizer. A nil pod is
-// ignored.
-func (c *Census) Add(pod *corev1.Pod, adopted bool) {
-	if pod == nil {
-		return
-	}
-	relation := tracking.Owned
-	if adopted {
-		relation = tracking.Adoptable
-	}
-	c.swap(c.records.get(pod.UID), pod, relation)
-}
+// Add adds a pod with the given relation, whatever the selector says, or replaces the pod with its UID.
+func (c *Census) Add(pod *corev1.Pod, r classify.Relation) { c.swap(c.records.get(pod.UID), pod, r) }
 
 // swap replaces a record with that of a pod of the same UID. before is nil for a new pod.
-func (c *Census) swap(before *Record, pod *corev1.Pod, relation tracking.Relation) {
+func (c *Census) swap(before *Record, pod *corev1.Pod, relation classify.Relation) {
 	r := c.classified(pod, relation)
 	switch {
 	case before == nil:
@@ -139,7 +127,7 @@ func (c *Census) isSame(a, b *Record) bool {
 		(!c.classifier.CountRestarts || backoff.Restarts(a.Pod) == backoff.Restarts(b.Pod))
 }
 
-func (c *Census) classified(pod *corev1.Pod, relation tracking.Relation) Record {
+func (c *Census) classified(pod *corev1.Pod, relation classify.Relation) Record {
 	return newRecord(c.classifier.Classify(pod, relation, c.stripped[pod.UID], &c.classes))
 }
 
@@ -196,7 +184,7 @@ func (c *Census) SetStripped(uids []types.UID) {
 
 // SetClassifier replaces the classifier by a copy of one that [Census.ClassifiesAs] accepts, and
 // returns the copy.
-func (c *Census) SetClassifier(next *tracking.Classifier) *tracking.Classifier {
+func (c *Census) SetClassifier(next *classify.Classifier) *classify.Classifier {
 	before := c.classifier.Uncounted.Listed
 	c.classifier = *next
 	c.reread(before, next.Uncounted.Listed)
@@ -204,7 +192,7 @@ func (c *Census) SetClassifier(next *tracking.Classifier) *tracking.Classifier {
 	if next.LosesPods() {
 		for _, r := range slices.Collect(c.list(deleted).all()) {
 			wait := next.UntilLost(r.Pod)
-			if wait > 0 && wait < tracking.Never {
+			if wait > 0 && wait < classify.Never {
 				c.UntilLost = min(wait, cmp.Or(c.UntilLost, wait))
 			}
 			if r.Lost != (wait <= 0) {
@@ -278,12 +266,12 @@ func (c *Census) countNumbers(r *Record, by int32) {
 // SucceededTotal returns the number of succeeded pods: those that the status has counted,
 // those in the lists, and those not recorded yet (KEP-2307 § Algorithm, step 1).
 func (c *Census) SucceededTotal(counted int32) int32 {
-	return lifecycle.Sum(counted, c.Succeeded, int32(len(c.classifier.Uncounted.Succeeded)))
+	return classify.Sum(counted, c.Succeeded, int32(len(c.classifier.Uncounted.Succeeded)))
 }
 
 // FailedTotal returns the number of failed pods in the same way.
 func (c *Census) FailedTotal(counted int32) int32 {
-	return lifecycle.Sum(counted, c.Failed, int32(len(c.classifier.Uncounted.Failed)))
+	return classify.Sum(counted, c.Failed, int32(len(c.classifier.Uncounted.Failed)))
 }
 
 // FailsJob returns the record of the first pod, ordered by index and UID, that matches
@@ -309,11 +297,6 @@ func (c *Census) Claims() []*Record { return slices.Collect(c.list(claims).all()
 func (c *Census) AllInOrder() []*Record { return slices.SortedFunc(c.All(), (*Record).compare) }
 
 // Others returns the pods of other owners, ordered by name.
-func (c *Census) Others() (pods []*corev1.Pod) {
-	for _, pod := range c.Pods() {
-		if !c.records.get(pod.UID).Relation.Own() {
-			pods = append(pods, pod)
-		}
-	}
-	return pods
+func (c *Census) Others() []*corev1.Pod {
+	return slices.DeleteFunc(c.Pods(), func(pod *corev1.Pod) bool { return c.records.get(pod.UID).Relation.Own() })
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/internal/classify"
 	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -24,9 +25,9 @@ func largeJob(limitPerIndex int32) *batchv1.Job {
 	return job
 }
 
-func censusOf(t *testing.T, job *batchv1.Job, o tracking.Options, pods ...*corev1.Pod) (*Census, *tracking.Classifier) {
+func censusOf(t *testing.T, job *batchv1.Job, o classify.Options, pods ...*corev1.Pod) (*Census, *classify.Classifier) {
 	t.Helper()
-	of, err := tracking.ClassifierOf(job, tracking.Keys{}, o)
+	of, err := classify.Of(job, tracking.Keys{}.WithDefaults(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +54,7 @@ func TestCost_nothingChanged(t *testing.T) {
 	completed, failed := indexset.Of(1, 500, 501), indexset.Of(1, 600)
 	for _, limit := range []int32{0, 1} {
 		for _, n := range []int{5, 300} {
-			c, of := censusOf(t, largeJob(limit), tracking.Options{}, somePods(n)...)
+			c, of := censusOf(t, largeJob(limit), classify.Options{}, somePods(n)...)
 			queries := map[string]func(){
 				"IndexResults": func() { c.IndexResults(completed, failed) }, "Vacancies": func() { c.Vacancies() },
 				"SetDone, Vacancies": func() { c.SetDone(completed, failed); c.Vacancies() },
@@ -91,7 +92,7 @@ func TestCost_knownIndexes(t *testing.T) {
 		const runs = 5
 		var prepared []*Census
 		for range runs + 1 { // the first run does not count
-			c, _ := censusOf(t, largeJob(0), tracking.Options{}, append(tc.pods, succeeded("c", "5"))...)
+			c, _ := censusOf(t, largeJob(0), classify.Options{}, append(tc.pods, succeeded("c", "5"))...)
 			c.IndexResults(tc.status, none)
 			prepared = append(prepared, c)
 		}
@@ -113,7 +114,7 @@ func TestCost_noChange(t *testing.T) {
 	job := largeJob(0)
 	job.Status.UncountedTerminatedPods = Lists(UIDs("pod-1"), UIDs("pod-2"))
 	lost := func(pod *corev1.Pod) { Deleted(pod); pod.Spec.NodeName = "node" }
-	c, of := censusOf(t, job, tracking.Options{LostAfter: time.Second, Now: After(100).Time},
+	c, of := censusOf(t, job, classify.Options{LostAfter: time.Second, Now: After(100).Time},
 		append(somePods(7), Pod("lost", lost))...)
 	c.SetClassifier(of)
 	c.SetStripped(UIDs("pod-5"))
@@ -136,7 +137,7 @@ func TestCost_memoryOfOnePod(t *testing.T) {
 		if indexed {
 			job = largeJob(3)
 		}
-		c, of := censusOf(t, job, tracking.Options{}, Pod("a", Index("0")))
+		c, of := censusOf(t, job, classify.Options{}, Pod("a", Index("0")))
 		c.SetClassifier(of)
 		c.IndexResults(indexset.Set{}, indexset.Set{})
 		c.BackoffChange(false)
@@ -154,7 +155,7 @@ func TestCost_memoryOfOnePod(t *testing.T) {
 
 // An index that has had one failed pod needs no list of failures.
 func TestCost_memoryOfOneFailure(t *testing.T) {
-	c, _ := censusOf(t, largeJob(3), tracking.Options{}, Pod("a", Index("0"), Exit(1, After(1))))
+	c, _ := censusOf(t, largeJob(3), classify.Options{}, Pod("a", Index("0"), Exit(1, After(1))))
 	c.drop(c.Of("a"))
 	if c.lists[failures] != nil || c.Predecessor(0) != nil {
 		t.Errorf("got the list %v and the predecessor %v, want neither", c.lists[failures], c.Predecessor(0))
@@ -163,7 +164,7 @@ func TestCost_memoryOfOneFailure(t *testing.T) {
 
 // The pods of a large Job are found by name in a map.
 func TestCost_names(t *testing.T) {
-	c, _ := censusOf(t, NewJob(), tracking.Options{}, somePods(20)...)
+	c, _ := censusOf(t, NewJob(), classify.Options{}, somePods(20)...)
 	c.PutNamed("absent", nil)
 	Same(t, "names", len(c.names), 20)
 }
@@ -191,7 +192,7 @@ func TestIsSparse(t *testing.T) {
 		most, left int
 		want       bool
 	}{{100, 100, false}, {100, 25, false}, {100, 24, true}, {100, 0, true}, {99, 0, false}} {
-		c, _ := censusOf(t, NewJob(), tracking.Options{}, somePods(tc.most)...)
+		c, _ := censusOf(t, NewJob(), classify.Options{}, somePods(tc.most)...)
 		for i := tc.left; i < tc.most; i++ {
 			c.drop(c.Of(types.UID(fmt.Sprint("pod-", i))))
 		}
@@ -206,7 +207,7 @@ func TestDiffers(t *testing.T) {
 		want               bool
 	}{{100, 100, 0, true}, {100, 51, 0, true}, {100, 51, 1, true}, {100, 50, 0, false}, {100, 0, 0, false}, {99, 99, 0, false}} {
 		pods := somePods(tc.pods)
-		c, _ := censusOf(t, NewJob(), tracking.Options{}, pods...)
+		c, _ := censusOf(t, NewJob(), classify.Options{}, pods...)
 		for i := range tc.copies {
 			pods[i] = pods[i].DeepCopy()
 		}

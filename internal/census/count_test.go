@@ -7,10 +7,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"pgregory.net/rapid"
 
+	"github.com/jobfate/jobfate/internal/classify"
 	"github.com/jobfate/jobfate/internal/lifecycle"
 	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobstatus"
-	"github.com/jobfate/jobfate/tracking"
+	"github.com/jobfate/jobfate/tracking/counting"
 )
 
 // job returns a Job with the spec and the lists of a world.
@@ -46,15 +47,15 @@ func TestRandom_count(t *testing.T) {
 		completed, failed := drawSet(t, "completed"), drawSet(t, "failed")
 		job.Status.CompletedIndexes, job.Status.FailedIndexes = completed.String(), new(failed.String())
 
-		c := take(classifierOf(t, job), w.Pods...)
+		c := take(classifierOf(job), w.Pods...)
 		results := c.IndexResults(jobstatus.ReadIndexes(&job.Status, w.Completions))
-		want := c.Account(tracking.AccountInputs{
-			Ending:       lifecycle.Decide(&lifecycle.Facts{Conditions: job.Status.Conditions}).Interim,
+		want := c.Account(classify.AccountInputs{
+			Ending:       lifecycle.EndOf(&lifecycle.Inputs{Conditions: job.Status.Conditions}).Interim,
 			Deleting:     job.DeletionTimestamp != nil,
 			KeepFailsJob: c.FailsJob() != nil,
 			Counted:      c.Counted(),
 		})
-		got := names.Count(job, rapid.Permutation(w.Pods).Draw(t, "in any order"))
+		got := counting.Count(job, rapid.Permutation(w.Pods).Draw(t, "in any order"), names)
 		Same(t, "strip", UIDsOf(got.Strip), UIDsOf(want.Strip))
 		Same(t, "full", got.Full, want.Full)
 		Same(t, "lists", got.Status.UncountedTerminatedPods, want.Lists)

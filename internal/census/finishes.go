@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/backoff"
-	"github.com/jobfate/jobfate/internal/lifecycle"
+	"github.com/jobfate/jobfate/internal/classify"
 )
 
 // group says what a finished pod means for the backoff of the whole Job.
@@ -124,7 +124,7 @@ func (c BackoffChange) With(r backoff.Record) backoff.Record {
 		r.Failures, r.LastFailure = 0, time.Time{}
 	}
 	if c.Failures > 0 {
-		r.Failures, r.LastFailure = lifecycle.Sum(max(r.Failures, 0), c.Failures), c.LastFailure
+		r.Failures, r.LastFailure = classify.Sum(max(r.Failures, 0), c.Failures), c.LastFailure
 	}
 	return r
 }
@@ -137,12 +137,12 @@ func (c *BackoffChange) fail(at time.Time, number int32) {
 	if c.Failures == 0 || at.After(c.LastFailure) {
 		c.LastFailure = at
 	}
-	c.Failures = lifecycle.Sum(c.Failures, number)
+	c.Failures = classify.Sum(c.Failures, number)
 }
 
 // BackoffChange returns the effect of the pods that no status has recorded yet. kept says to leave
 // out the pods that match a FailJob rule, because they are not counted now (see KeepFailsJob of
-// tracking.AccountInputs).
+// classify.AccountInputs).
 func (c *Census) BackoffChange(kept bool) BackoffChange {
 	if kept {
 		return c.backoffChange(newSuccess, newFailure)

@@ -54,7 +54,7 @@ func TestRandom_backoffChange(t *testing.T) {
 				times["some "+end] = append(times["some "+end], at.Time)
 			}
 		}
-		c := take(classifierOf(t, job), pods...)
+		c := take(classifierOf(job), pods...)
 		for who, got := range map[string]backoff.Record{
 			"all":  c.BackoffChange(false).With(before),
 			"kept": c.BackoffChange(true).With(before),
@@ -108,14 +108,14 @@ func TestRebuilt(t *testing.T) {
 		if test.failures > 0 {
 			want.LastFailure = After(test.last).Time
 		}
-		Same(t, test.name, take(classifierOf(t, job), test.pods...).Rebuilt("job"), want)
+		Same(t, test.name, take(classifierOf(job), test.pods...).Rebuilt("job"), want)
 	}
 }
 
 // Of several successes the last one counts, in whatever order the pods are given.
 func TestBackoffChangeOf_severalSuccesses(t *testing.T) {
 	pods := []*corev1.Pod{Pod("a", Exit(0, After(1))), Pod("b", Exit(ExitPlain, After(2))), Pod("c", Exit(0, After(3)))}
-	c := take(classifierOf(t, NewJob()), pods...)
+	c := take(classifierOf(NewJob()), pods...)
 	for range 2 {
 		r := c.BackoffChangeOf(pods).With(backoff.Record{Failures: 4, LastFailure: Noon()})
 		Same(t, "the record", r, backoff.Record{})

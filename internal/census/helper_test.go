@@ -9,12 +9,13 @@ import (
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/internal/census"
+	"github.com/jobfate/jobfate/internal/classify"
 	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// names holds the keys of Kubernetes.
-var names tracking.Keys
+// names holds the names of Kubernetes.
+var names = tracking.Keys{}.WithDefaults()
 
 func policy() *failurepolicy.Spec { return failurepolicy.FromAPI(ExitCodePolicy()) }
 
@@ -23,30 +24,18 @@ func perIndex(limit int32) backoff.Limit {
 	return backoff.Limit{Target: backoff.TargetIndex, PerIndex: limit}
 }
 
-func newCensus(c tracking.Classifier, n int) *census.Census { return census.New(&c, n) }
+func newCensus(c classify.Classifier, n int) *census.Census { return census.New(&c, n) }
 
 // classifierOf returns the classifier of a Job.
-func classifierOf(t interface{ Fatalf(string, ...any) }, job *batchv1.Job) tracking.Classifier {
-	c, err := tracking.ClassifierOf(job, names, tracking.Options{})
-	if err != nil {
-		t.Fatalf("ClassifierOf: %v", err)
-	}
-	return c
-}
-
-// readUncounted returns uncounted lists as they are read from a status.
-func readUncounted(lists *batchv1.UncountedTerminatedPods) tracking.Uncounted {
-	job := NewJob()
-	job.Status.UncountedTerminatedPods = lists
-	c, _ := tracking.ClassifierOf(job, names, tracking.Options{})
-	return c.Uncounted
+func classifierOf(job *batchv1.Job) classify.Classifier {
+	return Must(classify.Of(job, names, classify.Options{}))
 }
 
 // take returns the census of the pods.
-func take(c tracking.Classifier, pods ...*corev1.Pod) *census.Census {
+func take(c classify.Classifier, pods ...*corev1.Pod) *census.Census {
 	taken := newCensus(c, len(pods))
 	for _, pod := range pods {
-		taken.Add(pod, false)
+		taken.Add(pod, classify.Owned)
 	}
 	return taken
 }
@@ -60,7 +49,7 @@ func failsJob(c *census.Census) *corev1.Pod {
 }
 
 // summary returns an account in one line.
-func summary(a tracking.Account) string {
+func summary(a classify.Account) string {
 	return fmt.Sprintf("succeeded%v failed%v +%d +%d strip%v handled%v recorded %d full %v",
 		a.Lists.Succeeded, a.Lists.Failed, a.Succeeded, a.Failed, UIDsOf(a.Strip), a.Handled, a.Recorded, a.Full)
 }

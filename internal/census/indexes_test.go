@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/internal/classify"
 	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -23,7 +24,7 @@ func indexedCensus(t *testing.T, limit int32, pods ...*corev1.Pod) *Census {
 	if limit < 0 {
 		job.Spec.BackoffLimitPerIndex = nil
 	}
-	c, _ := censusOf(t, job, tracking.Options{}, pods...)
+	c, _ := censusOf(t, job, classify.Options{}, pods...)
 	return c
 }
 
@@ -58,10 +59,10 @@ func TestIndexResults_ofPodsThatAreGone(t *testing.T) {
 	c := indexedCensus(t, 0, done("0"), Pod("freed", Succeeded, Index("7"), Released))
 	none := indexset.Set{}
 	Same(t, "completed", c.IndexResults(none, none).Completed.String(), "0")
-	c.Add(done("3"), false)
+	c.Add(done("3"), classify.Owned)
 	c.Remove("done-3")
 	Same(t, "completed after one has come and gone", c.IndexResults(none, none).Completed.String(), "0")
-	c.Add(done("4"), false)
+	c.Add(done("4"), classify.Owned)
 	c.Remove("done-0")
 	Same(t, "completed after one has come and another has gone", c.IndexResults(none, none).Completed.String(), "4")
 	Same(t, "in the status alone", c.Counted().Len(), 0)
@@ -72,7 +73,7 @@ func TestIndexResults_successOfAFailedIndex(t *testing.T) {
 	c := indexedCensus(t, 0, failedPod("2"))
 	none := indexset.Set{}
 	Same(t, "failed", c.IndexResults(none, none).Failed.String(), "2")
-	c.Add(done("2"), false)
+	c.Add(done("2"), classify.Owned)
 	r := c.IndexResults(none, none)
 	Same(t, "completed, and failed", r.Completed.String()+"; "+r.Failed.String(), "2; ")
 }
@@ -81,7 +82,7 @@ func TestIndexResults_successOfAFailedIndex(t *testing.T) {
 // of the index.
 func TestAccount_whenAPodStopsWaiting(t *testing.T) {
 	strips := func(c *Census) (uids []types.UID) {
-		for _, pod := range c.Account(tracking.AccountInputs{}).Strip {
+		for _, pod := range c.Account(classify.AccountInputs{}).Strip {
 			uids = append(uids, pod.UID)
 		}
 		return uids
@@ -96,7 +97,7 @@ func TestAccount_whenAPodStopsWaiting(t *testing.T) {
 	c.SetDone(none, indexset.Of(2))
 	Same(t, "its index has failed", strips(c), UIDs("done-0", "failed-2"))
 	c.SetDone(none, none)
-	c.Add(Pod("next", Index("2")), false)
+	c.Add(Pod("next", Index("2")), classify.Owned)
 	Same(t, "there is another pod", strips(c), UIDs("done-0", "failed-2"))
 	c.Remove("next")
 	Same(t, "the other pod is gone", strips(c), UIDs("done-0"))
@@ -107,7 +108,7 @@ func TestAccount_whenAPodStopsWaiting(t *testing.T) {
 
 // An index whose pod goes is vacant, and those of the pods beside it are not.
 func TestVacant_betweenPods(t *testing.T) {
-	c, _ := censusOf(t, largeJob(5), tracking.Options{}, Pod("a", Index("2")), Pod("b", Index("3")), Pod("c", Index("4")))
+	c, _ := censusOf(t, largeJob(5), classify.Options{}, Pod("a", Index("2")), Pod("b", Index("3")), Pod("c", Index("4")))
 	before := c.Vacancies()
 	c.Remove("b")
 	Same(t, "vacant", c.Vacancies(), before+1)
@@ -121,9 +122,9 @@ func TestVacant_terminatingPod(t *testing.T) {
 	for policy, want := range map[batchv1.PodReplacementPolicy]int{batchv1.TerminatingOrFailed: 9, batchv1.Failed: 8} {
 		job := largeJob(5)
 		job.Spec.Completions, job.Spec.PodReplacementPolicy = new(int32(9)), &policy
-		c, _ := censusOf(t, job, tracking.Options{}, Pod("a", Index("2")))
+		c, _ := censusOf(t, job, classify.Options{}, Pod("a", Index("2")))
 		Same(t, "vacant beside an active pod", c.Vacancies(), 8)
-		c.Add(Pod("a", Index("2"), Deleted), false)
+		c.Add(Pod("a", Index("2"), Deleted), classify.Owned)
 		Same(t, "vacant beside a terminating pod, policy "+string(policy), c.Vacancies(), want)
 		if err := c.Check(); err != nil {
 			t.Error(err)
@@ -174,21 +175,21 @@ func TestRestarts_ofNewVersions(t *testing.T) {
 	job := NewJob()
 	job.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
 	lost := func(pod *corev1.Pod) { pod.DeletionTimestamp, pod.Spec.NodeName = new(After(0)), "node" }
-	c, _ := censusOf(t, job, tracking.Options{LostAfter: time.Second, Now: After(5).Time}, Pod("a", restarted(2)), Pod("b", restarted(3), lost))
+	c, _ := censusOf(t, job, classify.Options{LostAfter: time.Second, Now: After(5).Time}, Pod("a", restarted(2)), Pod("b", restarted(3), lost))
 	Same(t, "restarts", c.Restarts, int64(2))
-	c.Add(Pod("a", restarted(4)), false)
+	c.Add(Pod("a", restarted(4)), classify.Owned)
 	Same(t, "restarts of the new version", c.Restarts, int64(4))
 }
 
 // The time until a pod is lost ends with the pod, and a clock that goes back brings it back.
 func TestUntilLost_again(t *testing.T) {
-	of := func(now int) *tracking.Classifier {
-		c := Must(tracking.ClassifierOf(NewJob(), tracking.Keys{}, tracking.Options{LostAfter: 10 * time.Second, Now: After(now).Time}))
+	of := func(now int) *classify.Classifier {
+		c := Must(classify.Of(NewJob(), tracking.Keys{}.WithDefaults(), classify.Options{LostAfter: 10 * time.Second, Now: After(now).Time}))
 		return &c
 	}
 	deleted := func(pod *corev1.Pod) { pod.DeletionTimestamp, pod.Spec.NodeName = new(After(0)), "node" }
 	c := New(of(4), 0)
-	c.Add(Pod("a", deleted), false)
+	c.Add(Pod("a", deleted), classify.Owned)
 	for _, step := range []struct {
 		now    int
 		failed int32
@@ -204,12 +205,12 @@ func TestUntilLost_again(t *testing.T) {
 
 // Pods that come after a census has become sparse do not make it dense, and a record that was dropped holds no pod.
 func TestIsSparse_afterAnotherPod(t *testing.T) {
-	c, _ := censusOf(t, NewJob(), tracking.Options{}, somePods(100)...)
+	c, _ := censusOf(t, NewJob(), classify.Options{}, somePods(100)...)
 	first := c.Of("pod-0")
 	for _, pod := range somePods(90) {
 		c.drop(c.Of(pod.UID))
 	}
-	c.Add(Pod("another"), false)
+	c.Add(Pod("another"), classify.Owned)
 	Same(t, "sparse", c.IsSparse(), true)
 	Same(t, "the pod of a dropped record", first.Pod, nil)
 }

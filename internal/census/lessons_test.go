@@ -10,13 +10,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/internal/classify"
 	. "github.com/jobfate/jobfate/internal/podtest"
-	"github.com/jobfate/jobfate/tracking"
 )
 
 // Counters wrapped around at the end of their range.
 func TestLesson_countersSaturate(t *testing.T) {
-	c := take(tracking.Classifier{}, Pod("a", Failed), Pod("b", Succeeded))
+	c := take(classify.Classifier{}, Pod("a", Failed), Pod("b", Succeeded))
 	for counted, want := range map[int32]int32{math.MaxInt32: math.MaxInt32, math.MaxInt32 - 1: math.MaxInt32, 5: 6} {
 		Same(t, "failed", c.FailedTotal(counted), want)
 		Same(t, "succeeded", c.SucceededTotal(counted), want)
@@ -25,13 +25,11 @@ func TestLesson_countersSaturate(t *testing.T) {
 
 // Fields without their defaults caused panics.
 func TestLesson_k121147_k122235_nothingPanics(t *testing.T) {
-	empty := &corev1.Pod{}
-	c := take(tracking.Classifier{}, nil, empty)
+	c := take(classify.Classifier{}, &corev1.Pod{})
 	Same(t, "records", c.Len(), 1)
-	c.Account(tracking.AccountInputs{Ending: "unknown", Cap: -1})
+	c.Account(classify.AccountInputs{Ending: "unknown", Cap: -1})
 	Same(t, "removed", []bool{c.Remove("other"), c.Remove(""), c.Remove("")}, []bool{false, true, false})
-	newCensus(tracking.Classifier{Indexed: true, Limit: perIndex(0), Completions: -1}, -1).IndexResults(indexset.Set{}, indexset.Set{})
-
+	newCensus(classify.Classifier{Indexed: true, Limit: perIndex(0), Completions: -1}, -1).IndexResults(indexset.Set{}, indexset.Set{})
 }
 
 // A new Job inherited the memory of an earlier Job of the same name. Here pods are
@@ -39,7 +37,7 @@ func TestLesson_k121147_k122235_nothingPanics(t *testing.T) {
 func TestLesson_k131917_k142142_sameName(t *testing.T) {
 	again := Pod("new", Succeeded)
 	again.Name = "pod-old"
-	c := take(tracking.Classifier{Uncounted: readUncounted(Lists(UIDs("old"), nil))}, again)
+	c := take(classify.Classifier{Uncounted: classify.ReadUncounted(Lists(UIDs("old"), nil))}, again)
 	want := "succeeded[new] failed[] +1 +0 strip[new] handledmap[] recorded 1 full false"
-	Same(t, "account", summary(c.Account(tracking.AccountInputs{})), want)
+	Same(t, "account", summary(c.Account(classify.AccountInputs{})), want)
 }

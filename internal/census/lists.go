@@ -3,7 +3,7 @@ package census
 import (
 	"slices"
 
-	"github.com/jobfate/jobfate/tracking"
+	"github.com/jobfate/jobfate/internal/classify"
 )
 
 // list identifies one of the sorted lists of a census. A list is made when it is first
@@ -26,7 +26,7 @@ var kinds = [lists]struct {
 	belongs func(*Record) bool // in countable, those that wait for a replacement excepted
 	compare func(a, b *Record) int
 }{
-	claims:    {func(r *Record) bool { return r.Relation != tracking.Owned && r.Relation != tracking.Foreign }, byUID},
+	claims:    {func(r *Record) bool { return r.Relation != classify.Owned && r.Relation != classify.Foreign }, byUID},
 	tracked:   {func(r *Record) bool { return r.Tracked }, (*Record).compare},
 	countable: {func(r *Record) bool { return r.Tracked && (r.Succeeded || r.Failed) }, (*Record).compare},
 	failJob:   {func(r *Record) bool { return r.FailsJob() }, (*Record).compare},

@@ -18,8 +18,8 @@ import (
 
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/internal/census"
+	"github.com/jobfate/jobfate/internal/classify"
 	. "github.com/jobfate/jobfate/internal/podtest"
-	"github.com/jobfate/jobfate/tracking"
 )
 
 // world is a Job and its pods.
@@ -36,13 +36,13 @@ type world struct {
 	Adopted, Stripped map[types.UID]bool
 }
 
-func (w world) classifier() tracking.Classifier { return w.classifierFor(tracking.Classifier{}) }
+func (w world) classifier() classify.Classifier { return w.classifierFor(classify.Classifier{}) }
 
 // classifierFor returns a classifier of the world that recognizes the pods of the same Job as c.
-func (w world) classifierFor(c tracking.Classifier) tracking.Classifier {
+func (w world) classifierFor(c classify.Classifier) classify.Classifier {
 	c.Indexed, c.Completions = w.Indexed, w.Completions
 	c.ReplaceFailedOnly, c.CountRestarts = w.ReplaceFailedOnly, w.Restarts
-	c.Uncounted = readUncounted(Lists(w.Succeeded, w.Failed))
+	c.Uncounted = classify.ReadUncounted(Lists(w.Succeeded, w.Failed))
 	if w.PerIndex {
 		c.Limit = perIndex(w.Limit)
 	}
@@ -56,7 +56,11 @@ func (w world) census() *census.Census {
 	c := newCensus(w.classifier(), len(w.Pods))
 	c.SetStripped(w.stripped())
 	for _, pod := range w.Pods {
-		c.Add(pod, w.Adopted[pod.UID])
+		relation := classify.Owned
+		if w.Adopted[pod.UID] {
+			relation = classify.Adoptable
+		}
+		c.Add(pod, relation)
 	}
 	return c
 }
@@ -251,7 +255,7 @@ func (w world) indexes(pods []*corev1.Pod) map[int64]bool {
 // configured backoff limit per index".
 func (w world) exhausted(pod *corev1.Pod) bool {
 	return w.action(pod) != batchv1.PodFailurePolicyActionIgnore &&
-		(w.action(pod) == batchv1.PodFailurePolicyActionFailIndex || names.CountsOf(pod.Annotations).Failures >= w.Limit)
+		(w.action(pod) == batchv1.PodFailurePolicyActionFailIndex || classify.CountsOf(&names, pod.Annotations).Failures >= w.Limit)
 }
 
 // failsIndex reports whether the failure of a pod fails its index.
@@ -277,7 +281,7 @@ func (w world) predecessors(done map[int64]bool) map[int64]types.UID {
 		slices.SortFunc(pods, func(a, b *corev1.Pod) int { return strings.Compare(string(a.UID), string(b.UID)) })
 		slices.SortStableFunc(pods, func(a, b *corev1.Pod) int { return backoff.FinishTime(a).Compare(backoff.FinishTime(b)) })
 		slices.SortStableFunc(pods, func(a, b *corev1.Pod) int {
-			x, y := names.CountsOf(a.Annotations), names.CountsOf(b.Annotations)
+			x, y := classify.CountsOf(&names, a.Annotations), classify.CountsOf(&names, b.Annotations)
 			return int(x.Failures) + int(x.Ignored) - int(y.Failures) - int(y.Ignored)
 		})
 		out[i] = pods[len(pods)-1].UID

@@ -8,6 +8,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/jobfate/jobfate/internal/classify"
 	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -29,7 +30,7 @@ func TestPut_newVersion(t *testing.T) {
 		for _, limit := range []*int32{nil, new(int32(3))} {
 			job := NewJob()
 			job.Spec.CompletionMode, job.Spec.Completions, job.Spec.BackoffLimitPerIndex = &indexed, &completions, limit
-			c := newCensus(classifierOf(t, job), 0)
+			c := newCensus(classifierOf(job), 0)
 			for i := range 10 { // a census with few pods has no maps
 				c.Put(Pod(fmt.Sprint("other-", i), Index(fmt.Sprint(i+5)), Exit(1, After(2))))
 			}
@@ -60,7 +61,7 @@ func TestRemove_oneOfTwoFailures(t *testing.T) {
 		Pod("a", Failed, Index("0"), Failures("0")), Pod("b", Failed, Index("0"), Failures("1")),
 		Pod("c", Failed, Index("3"), Failures("0")),
 	}
-	classifier := tracking.Classifier{Indexed: true, Completions: 5, Limit: perIndex(3)}
+	classifier := classify.Classifier{Indexed: true, Completions: 5, Limit: perIndex(3)}
 	for _, first := range pods {
 		for _, second := range pods {
 			c := take(classifier, pods...)
@@ -69,7 +70,7 @@ func TestRemove_oneOfTwoFailures(t *testing.T) {
 			for _, index := range []int32{0, 3} {
 				var want *corev1.Pod // the last that is left
 				for _, pod := range pods {
-					if pod != first && pod != second && names.IndexOf(pod) == index {
+					if pod != first && pod != second && (tracking.Keys{}).IndexOf(pod) == index {
 						want = pod
 					}
 				}
@@ -86,7 +87,7 @@ func TestRemove_oneOfTwoFailures(t *testing.T) {
 // A pod that was created under the name of another one replaces it.
 func TestPutNamed_anotherPod(t *testing.T) {
 	for _, others := range []int{0, 10} { // without and with maps
-		c := newCensus(classifierOf(t, NewJob()), 0)
+		c := newCensus(classifierOf(NewJob()), 0)
 		for i := range others {
 			c.Put(Pod(fmt.Sprint("other-", i)))
 		}
@@ -116,7 +117,7 @@ func TestUntilLost(t *testing.T) {
 	}{
 		{[]*corev1.Pod{next, now, later, never}, 2 * time.Second}, {[]*corev1.Pod{never}, 0}, {[]*corev1.Pod{now}, 0},
 	} {
-		of := Must(tracking.ClassifierOf(NewJob(), names, tracking.Options{LostAfter: 10 * time.Second, Now: After(20).Time}))
+		of := Must(classify.Of(NewJob(), names, classify.Options{LostAfter: 10 * time.Second, Now: After(20).Time}))
 		c := take(of, tc.pods...)
 		c.SetClassifier(&of)
 		Same(t, "UntilLost", c.UntilLost, tc.want)
@@ -129,7 +130,7 @@ func TestPutNamed_otherNamespace(t *testing.T) {
 	for _, n := range []int{1, 20} {
 		mine, elsewhere := Pod("mine"), Pod("elsewhere")
 		mine.Name, elsewhere.Name, elsewhere.Namespace = "pod", "pod", "other"
-		c := newCensus(classifierOf(t, NewJob()), 0)
+		c := newCensus(classifierOf(NewJob()), 0)
 		Same(t, "read", c.Read(clones([]*corev1.Pod{elsewhere}, n)), true)
 		for step, pod := range []*corev1.Pod{mine, nil, mine} {
 			c.PutNamed("pod", pod)

@@ -1,6 +1,6 @@
 package census
 
-import "github.com/jobfate/jobfate/tracking"
+import "github.com/jobfate/jobfate/internal/classify"
 
 // Predecessor returns the failed pod that the next pod of an index replaces. It returns nil
 // if the next pod is the first, if the index needs no new pod, and if the Job has no
@@ -56,6 +56,6 @@ func (c *Census) failedBesides(r *Record) *Record {
 
 // fewest returns a record that comes before all failed pods of an index.
 func fewest(index int32) *Record {
-	class := &tracking.Class{Counts: tracking.Counts{Failures: -1}}
-	return &Record{PodRecord: tracking.PodRecord{Class: class, Index: index}}
+	class := &classify.Class{Counts: classify.Counts{Failures: -1}}
+	return &Record{PodRecord: classify.PodRecord{Class: class, Index: index}}
 }

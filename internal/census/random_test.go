@@ -14,8 +14,8 @@ import (
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/internal/census"
+	"github.com/jobfate/jobfate/internal/classify"
 	. "github.com/jobfate/jobfate/internal/podtest"
-	"github.com/jobfate/jobfate/tracking"
 )
 
 func TestRandom_classification(t *testing.T) {
@@ -28,7 +28,7 @@ func TestRandom_classification(t *testing.T) {
 		for _, pod := range w.Pods {
 			r := c.Of(pod.UID)
 			Same(t, string(pod.UID)+" is", bitsOf(r), w.bits(pod))
-			wantIndex := int32(tracking.NoIndex)
+			wantIndex := int32(-1)
 			if w.Indexed {
 				wantIndex = int32(min(index64(pod), math.MaxInt32))
 			}
@@ -37,7 +37,7 @@ func TestRandom_classification(t *testing.T) {
 				Same(t, string(pod.UID)+" finish", r.Finish(), backoff.FinishTime(pod))
 			}
 			if w.PerIndex && w.Indexed && w.failed(pod) {
-				Same(t, string(pod.UID)+" counts", r.Counts, names.CountsOf(pod.Annotations))
+				Same(t, string(pod.UID)+" counts", r.Counts, classify.CountsOf(&names, pod.Annotations))
 			}
 		}
 	})
@@ -92,7 +92,7 @@ func TestRandom_counters(t *testing.T) {
 		Same(t, "counters", countersOf(c), w.counters())
 		// KEP-2307 § Algorithm, step 1: "the sum of" the counter, "the size of" the
 		// list, and the finished pods that are not in it.
-		listed := len(readUncounted(Lists(w.Succeeded, w.Failed)).Listed)
+		listed := len(classify.ReadUncounted(Lists(w.Succeeded, w.Failed)).Listed)
 		Same(t, "totals", int(c.SucceededTotal(5)+c.FailedTotal(7)), 12+listed+int(c.Succeeded+c.Failed))
 	})
 }

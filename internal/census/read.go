@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate/tracking"
+	"github.com/jobfate/jobfate/internal/classify"
 )
 
 // Read reads pods into the census, which must be empty. It returns false if a pod is nil,
@@ -28,7 +28,7 @@ func (c *Census) Read(pods []*corev1.Pod) bool {
 
 // ClassifiesAs reports whether the pods are classified as another classifier classifies them,
 // except for the uncounted lists.
-func (c *Census) ClassifiesAs(o *tracking.Classifier) bool { return c.classifier.ClassifiesAs(o) }
+func (c *Census) ClassifiesAs(o *classify.Classifier) bool { return c.classifier.ClassifiesAs(o) }
 
 // Replace replaces all pods of the census. A pod that is the same object as before is not
 // read again. Replace returns false and changes nothing if a pod is nil, has no UID, or has

@@ -14,8 +14,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/internal/census"
+	"github.com/jobfate/jobfate/internal/classify"
 	. "github.com/jobfate/jobfate/internal/podtest"
-	"github.com/jobfate/jobfate/tracking"
 )
 
 // Reading pods with prefetching gives the same result as adding them one by one.
@@ -29,7 +29,7 @@ func TestRandom_read(t *testing.T) {
 				job.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "tier", Operator: metav1.LabelSelectorOpExists}}
 			}
 		}
-		of := classifierOf(t, job)
+		of := classifierOf(job)
 		for i, pod := range w.Pods {
 			for _, change := range []Edit{Label("app", "x"), Label("tier", "x"), Ownerless, ControlledBy("other")} {
 				if OneIn(t, 4, "changed") {
@@ -43,16 +43,16 @@ func TestRandom_read(t *testing.T) {
 		want := newCensus(w.classifier(), 0)
 		type claim struct {
 			pod      *corev1.Pod
-			relation tracking.Relation
+			relation classify.Relation
 		}
 		var claims, got []claim
 		for _, pod := range w.Pods {
 			switch relation := of.Relation(pod); relation {
-			case tracking.Foreign:
-			case tracking.Owned:
-				want.Add(pod, false)
-			case tracking.Adoptable:
-				want.Add(pod, true)
+			case classify.Foreign:
+			case classify.Owned:
+				want.Add(pod, relation)
+			case classify.Adoptable:
+				want.Add(pod, relation)
 				claims = append(claims, claim{pod, relation})
 			default:
 				claims = append(claims, claim{pod, relation})
@@ -105,10 +105,10 @@ func TestRead_broken(t *testing.T) {
 		{"two have the same UID", append(pods(40), Pod("uid-39")), true},
 		{"two foreign pods have the same UID", append(pods(40), Pod("x", ControlledBy("other")), Pod("x", ControlledBy("other"))), true},
 	} {
-		c := newCensus(classifierOf(t, NewJob()), len(tc.pods))
+		c := newCensus(classifierOf(NewJob()), len(tc.pods))
 		pods := append([]*corev1.Pod{Pod("other", ControlledBy("another"))}, tc.pods...)
 		Same(t, tc.reason, c.Read(pods), !tc.want)
-		Same(t, tc.reason+": Replace", newCensus(tracking.Classifier{}, 0).Replace(pods), !tc.want)
+		Same(t, tc.reason+": Replace", newCensus(classify.Classifier{}, 0).Replace(pods), !tc.want)
 	}
 }
 
@@ -123,7 +123,7 @@ func TestInOrder_spread(t *testing.T) {
 			pods = append(pods, Pod(fmt.Sprintf("%s-%03d", start, i*7919%1000), Index(strconv.Itoa(r.Intn(spread)))))
 		}
 		pods = append(pods, Pod("no-index"), Pod("another"))
-		c := take(tracking.Classifier{Indexed: true, Completions: 1 << 30}, pods...)
+		c := take(classify.Classifier{Indexed: true, Completions: 1 << 30}, pods...)
 		got := c.ActiveInOrder()
 		want := make([]*census.Record, 0, len(pods))
 		for _, pod := range pods {

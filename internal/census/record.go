@@ -4,19 +4,19 @@ import (
 	"cmp"
 	"encoding/binary"
 
-	"github.com/jobfate/jobfate/tracking"
+	"github.com/jobfate/jobfate/internal/classify"
 )
 
 // Record is the classification of one pod, with its place in the orders of a census. It
 // takes 32 bytes.
 type Record struct {
-	tracking.PodRecord
+	classify.PodRecord
 	// start holds the first eight bytes of the UID. Sorting 10^5 pods would take several
 	// times as long if it had to follow two pointers to a UID in each comparison.
 	start uint64
 }
 
-func newRecord(r tracking.PodRecord) Record {
+func newRecord(r classify.PodRecord) Record {
 	var start [8]byte
 	copy(start[:], r.Pod.UID)
 	return Record{r, binary.BigEndian.Uint64(start[:])}

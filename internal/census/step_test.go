@@ -14,20 +14,20 @@ import (
 
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/internal/census"
+	"github.com/jobfate/jobfate/internal/classify"
 	. "github.com/jobfate/jobfate/internal/podtest"
-	"github.com/jobfate/jobfate/tracking"
 )
 
 // inputs holds all inputs of a census so far, from which another one can be made.
 type inputs struct {
 	world             world
-	job               tracking.Classifier // recognizes its pods
+	job               classify.Classifier // recognizes its pods
 	pods              map[types.UID]*corev1.Pod
 	stripped          []types.UID
 	completed, failed indexset.Set
 }
 
-func (o *inputs) classifier() *tracking.Classifier {
+func (o *inputs) classifier() *classify.Classifier {
 	c := o.world.classifierFor(o.job)
 	return &c
 }
@@ -80,13 +80,13 @@ var queries = []func(*census.Census) string{
 		}
 		return out
 	},
-	func(c *census.Census) string { return "running " + summary(c.Account(tracking.AccountInputs{Cap: 3})) },
-	func(c *census.Census) string { return "full " + summary(c.Account(tracking.AccountInputs{Cap: 1})) },
+	func(c *census.Census) string { return "running " + summary(c.Account(classify.AccountInputs{Cap: 3})) },
+	func(c *census.Census) string { return "full " + summary(c.Account(classify.AccountInputs{Cap: 1})) },
 	func(c *census.Census) string {
-		return "kept " + summary(c.Account(tracking.AccountInputs{KeepFailsJob: true, Removals: 2}))
+		return "kept " + summary(c.Account(classify.AccountInputs{KeepFailsJob: true, Removals: 2}))
 	},
 	func(c *census.Census) string {
-		return "failing " + summary(c.Account(tracking.AccountInputs{Ending: batchv1.JobFailureTarget, Cap: 2}))
+		return "failing " + summary(c.Account(classify.AccountInputs{Ending: batchv1.JobFailureTarget, Cap: 2}))
 	},
 	func(c *census.Census) string { return fmt.Sprint("pods ", UIDsOf(c.Pods())) },
 }
@@ -102,7 +102,7 @@ func records(rs []*census.Record) (out []types.UID) {
 // do its clones, which are independent.
 func TestRandom_everyStep(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		o := &inputs{world: drawWorld(t), job: classifierOf(t, NewJob()), pods: map[types.UID]*corev1.Pod{}}
+		o := &inputs{world: drawWorld(t), job: classifierOf(NewJob()), pods: map[types.UID]*corev1.Pod{}}
 		crowded := rapid.Bool().Draw(t, "crowded") // several pods of each index, many of them failed
 		if crowded {
 			o.world.Indexed, o.world.PerIndex, o.world.Completions = true, true, 3
@@ -219,7 +219,7 @@ func (o *inputs) step(t *rapid.T, c *census.Census, states []*corev1.Pod) {
 // The lists of a large census have many chunks.
 func TestLargeCensus(t *testing.T) {
 	const n = 3000
-	classifier := tracking.Classifier{Indexed: true, Completions: n, Limit: perIndex(5)}
+	classifier := classify.Classifier{Indexed: true, Completions: n, Limit: perIndex(5)}
 	pods := make([]*corev1.Pod, n)
 	c := newCensus(classifier, 0)
 	for i := range pods {
@@ -230,10 +230,10 @@ func TestLargeCensus(t *testing.T) {
 		pods[i] = Pod(fmt.Sprint("uid-", i*7919%n), Index(strconv.Itoa(i)), kind)
 	}
 	for i, pod := range pods {
-		c.Add(pod, false)
+		c.Add(pod, classify.Owned)
 		if i%500 == 0 {
 			c.IndexResults(indexset.Set{}, indexset.Set{})
-			c.Account(tracking.AccountInputs{})
+			c.Account(classify.AccountInputs{})
 			c.TrackedInOrder()
 			c.Vacancies()
 			if err := c.Check(); err != nil {

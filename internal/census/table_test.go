@@ -4,8 +4,8 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/jobfate/jobfate/internal/classify"
 	. "github.com/jobfate/jobfate/internal/podtest"
-	"github.com/jobfate/jobfate/tracking"
 )
 
 // Up to eight entries need no map, and a key has one value.
@@ -51,7 +51,7 @@ func TestSequences(t *testing.T) {
 		}
 		Same(t, "items", set.len(), i+1)
 	}
-	c, _ := censusOf(t, NewJob(), tracking.Options{}, somePods(4)...)
+	c, _ := censusOf(t, NewJob(), classify.Options{}, somePods(4)...)
 	for range c.All() {
 		break
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
-// Facts holds what the end of a Job depends on. A field with its zero value ends no Job.
-type Facts struct {
+// Inputs holds what the end of a Job depends on. A field with its zero value ends no Job.
+type Inputs struct {
 	// Conditions lists the conditions of the status.
 	Conditions []batchv1.JobCondition
 	// FailJob is the verdict of a FailJob rule: the reason and message to fail
@@ -79,7 +79,7 @@ func (e End) Terminal() batchv1.JobConditionType {
 type row struct {
 	name    string
 	interim batchv1.JobConditionType
-	verdict func(*Facts) *Verdict
+	verdict func(*Inputs) *Verdict
 }
 
 // ends is the table of ends, in order of precedence: the first row that ends the Job
@@ -89,12 +89,12 @@ var ends = []row{
 	{"SuccessCriteriaMet", batchv1.JobSuccessCriteriaMet, decided(batchv1.JobSuccessCriteriaMet)},
 	{"FailureTarget", batchv1.JobFailureTarget, decided(batchv1.JobFailureTarget)},
 	// A rule about a single pod comes before counts, counts come before the deadline.
-	{"FailJob", batchv1.JobFailureTarget, func(f *Facts) *Verdict { return f.FailJob }},
+	{"FailJob", batchv1.JobFailureTarget, func(in *Inputs) *Verdict { return in.FailJob }},
 	{"BackoffLimit", batchv1.JobFailureTarget,
 		when(exceedsBackoffLimit, batchv1.JobReasonBackoffLimitExceeded,
 			"Job has reached the specified backoff limit")},
 	{"Deadline", batchv1.JobFailureTarget,
-		when(func(f *Facts) bool { return f.PastDeadline }, batchv1.JobReasonDeadlineExceeded,
+		when(func(in *Inputs) bool { return in.PastDeadline }, batchv1.JobReasonDeadlineExceeded,
 			"Job was active longer than specified deadline")},
 	// KEP-3850 § Job completion.
 	{"MaxFailedIndexes", batchv1.JobFailureTarget,
@@ -108,20 +108,20 @@ var ends = []row{
 		when(hasCompletions, batchv1.JobReasonCompletionsReached, "Reached expected number of succeeded pods")},
 }
 
-// Decide returns how the Job ends; the zero End if it does not.
-func Decide(f *Facts) End {
+// EndOf returns how the Job ends; the zero End if it does not.
+func EndOf(in *Inputs) End {
 	for at, r := range ends {
-		if v := r.verdict(f); v != nil {
-			decided := jobstatus.True(f.Conditions, r.interim) != nil
+		if v := r.verdict(in); v != nil {
+			decided := jobstatus.True(in.Conditions, r.interim) != nil
 			return End{rule: int8(at), Interim: r.interim, Verdict: *v, Decided: decided}
 		}
 	}
 	return End{}
 }
 
-func decided(t batchv1.JobConditionType) func(*Facts) *Verdict {
-	return func(f *Facts) *Verdict {
-		c := jobstatus.True(f.Conditions, t)
+func decided(t batchv1.JobConditionType) func(*Inputs) *Verdict {
+	return func(in *Inputs) *Verdict {
+		c := jobstatus.True(in.Conditions, t)
 		if c == nil {
 			return nil
 		}
@@ -130,32 +130,32 @@ func decided(t batchv1.JobConditionType) func(*Facts) *Verdict {
 }
 
 // when returns a verdict for the Jobs for which something holds.
-func when(holds func(*Facts) bool, reason, message string) func(*Facts) *Verdict {
-	return func(f *Facts) *Verdict {
-		if !holds(f) {
+func when(holds func(*Inputs) bool, reason, message string) func(*Inputs) *Verdict {
+	return func(in *Inputs) *Verdict {
+		if !holds(in) {
 			return nil
 		}
 		return &Verdict{reason, message}
 	}
 }
 
-func exceedsBackoffLimit(f *Facts) bool {
-	return f.Limit.JobExceeded(f.Failed) || f.Limit.RestartsExceeded(f.Restarts)
+func exceedsBackoffLimit(in *Inputs) bool {
+	return in.Limit.JobExceeded(in.Failed) || in.Limit.RestartsExceeded(in.Restarts)
 }
 
-func exceedsMaxFailedIndexes(f *Facts) bool {
-	return f.MaxFailedIndexes != nil && f.Limit.Target == backoff.TargetIndex &&
-		f.FailedIndexes.Len() > int(*f.MaxFailedIndexes)
+func exceedsMaxFailedIndexes(in *Inputs) bool {
+	return in.MaxFailedIndexes != nil && in.Limit.Target == backoff.TargetIndex &&
+		in.FailedIndexes.Len() > int(*in.MaxFailedIndexes)
 }
 
 // hasFailedIndexes reports whether all indexes are done and some have failed.
-func hasFailedIndexes(f *Facts) bool {
-	return !f.FailedIndexes.IsEmpty() && f.Completions != nil &&
-		f.FailedIndexes.Len()+f.Completed.Len() >= int(*f.Completions)
+func hasFailedIndexes(in *Inputs) bool {
+	return !in.FailedIndexes.IsEmpty() && in.Completions != nil &&
+		in.FailedIndexes.Len()+in.Completed.Len() >= int(*in.Completions)
 }
 
-func successPolicy(f *Facts) *Verdict {
-	rule := f.SuccessPolicy.Match(f.Completed)
+func successPolicy(in *Inputs) *Verdict {
+	rule := in.SuccessPolicy.Match(in.Completed)
 	if rule < 0 {
 		return nil
 	}
@@ -164,9 +164,8 @@ func successPolicy(f *Facts) *Verdict {
 
 // hasCompletions reports whether the Job has reached its completions and has no active pod.
 // Without a number of completions, one success is enough.
-func hasCompletions(f *Facts) bool {
-	one := int32(1)
-	return f.Settled && f.Active == 0 && f.Succeeded >= *cmp.Or(f.Completions, &one)
+func hasCompletions(in *Inputs) bool {
+	return in.Settled && in.Active == 0 && in.Succeeded >= *cmp.Or(in.Completions, new(int32(1)))
 }
 
 // OutranksDeadline reports whether the Job ends by its deadline or by a row before it. No

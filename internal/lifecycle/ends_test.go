@@ -13,30 +13,30 @@ import (
 )
 
 // on enables one way to end.
-var on = map[string]func(*lifecycle.Facts){
-	"SuccessCriteriaMet": func(f *lifecycle.Facts) { f.Conditions = append(f.Conditions, Yes(batchv1.JobSuccessCriteriaMet)) },
-	"FailureTarget":      func(f *lifecycle.Facts) { f.Conditions = append(f.Conditions, Yes(batchv1.JobFailureTarget)) },
-	"FailJob": func(f *lifecycle.Facts) {
+var on = map[string]func(*lifecycle.Inputs){
+	"SuccessCriteriaMet": func(f *lifecycle.Inputs) { f.Conditions = append(f.Conditions, Yes(batchv1.JobSuccessCriteriaMet)) },
+	"FailureTarget":      func(f *lifecycle.Inputs) { f.Conditions = append(f.Conditions, Yes(batchv1.JobFailureTarget)) },
+	"FailJob": func(f *lifecycle.Inputs) {
 		f.FailJob = &lifecycle.Verdict{Reason: "PodFailurePolicy", Message: "a rule"}
 	},
-	"BackoffLimit": func(f *lifecycle.Facts) { f.Failed = 7 },
-	"Deadline":     func(f *lifecycle.Facts) { f.PastDeadline = true },
-	"MaxFailedIndexes": func(f *lifecycle.Facts) {
+	"BackoffLimit": func(f *lifecycle.Inputs) { f.Failed = 7 },
+	"Deadline":     func(f *lifecycle.Inputs) { f.PastDeadline = true },
+	"MaxFailedIndexes": func(f *lifecycle.Inputs) {
 		f.MaxFailedIndexes, f.FailedIndexes = new(int32(0)), indexset.Of(0)
 	},
-	"FailedIndexes": func(f *lifecycle.Facts) { f.FailedIndexes, f.Completed = indexset.Of(0), indexset.Of(1, 2, 3) },
-	"SuccessPolicy": func(f *lifecycle.Facts) {
+	"FailedIndexes": func(f *lifecycle.Inputs) { f.FailedIndexes, f.Completed = indexset.Of(0), indexset.Of(1, 2, 3) },
+	"SuccessPolicy": func(f *lifecycle.Inputs) {
 		f.SuccessPolicy = lifecycle.NewSuccessPolicy(&batchv1.SuccessPolicy{
 			Rules: []batchv1.SuccessPolicyRule{{SucceededCount: new(int32(4))}, {SucceededCount: new(int32(2))}},
 		}, 4)
 	},
-	"Completions": func(f *lifecycle.Facts) { f.Settled, f.Succeeded = true, 4 },
+	"Completions": func(f *lifecycle.Inputs) { f.Settled, f.Succeeded = true, 4 },
 }
 
 // factsOf returns the facts of an Indexed Job of 4 indexes, two of which are completed,
 // with the given ways to end enabled.
-func factsOf(rows []string) *lifecycle.Facts {
-	f := &lifecycle.Facts{
+func factsOf(rows []string) *lifecycle.Inputs {
+	f := &lifecycle.Inputs{
 		Conditions:  []batchv1.JobCondition{No(batchv1.JobFailureTarget), No(batchv1.JobSuccessCriteriaMet), No(batchv1.JobComplete)},
 		Completions: new(int32(4)), Completed: indexset.Of(1, 2), Succeeded: 3, Failed: 6,
 		Limit: backoff.Limit{Target: backoff.TargetIndex, PerJob: 6},
@@ -68,7 +68,7 @@ func TestPrecedenceOfEnds_golden(t *testing.T) {
 	}
 	for i, want := range golden {
 		Same(t, fmt.Sprintf("way %d to end", i), rows[i], want.rule)
-		end := lifecycle.Decide(factsOf(rows[i:]))
+		end := lifecycle.EndOf(factsOf(rows[i:]))
 		Same(t, want.rule, []string{end.Rule(), string(end.Interim), string(end.Terminal()), end.Reason, end.Message},
 			[]string{want.rule, want.interim, want.terminal, want.reason, want.message})
 		Same(t, want.rule+" ends", end.Ended(), true)
@@ -76,7 +76,7 @@ func TestPrecedenceOfEnds_golden(t *testing.T) {
 		Same(t, want.rule+" is decided already", end.Decided, i < 2)
 		Same(t, want.rule+" outranks the deadline", end.OutranksDeadline(), i <= 4)
 	}
-	going := lifecycle.Decide(factsOf(nil))
+	going := lifecycle.EndOf(factsOf(nil))
 	Same(t, "nothing applies", going, lifecycle.End{})
 	Same(t, "it ends", going.Ended() || going.Succeeds() || going.OutranksDeadline(), false)
 }
@@ -95,7 +95,7 @@ func TestPrecedenceOfEnds_everySubset(t *testing.T) {
 		if len(rows) > 0 {
 			want = rows[0]
 		}
-		Same(t, fmt.Sprintf("end of %v", rows), lifecycle.Decide(factsOf(rows)).Rule(), want)
+		Same(t, fmt.Sprintf("end of %v", rows), lifecycle.EndOf(factsOf(rows)).Rule(), want)
 	}
 }
 
@@ -104,68 +104,68 @@ func TestEnds_isACopy(t *testing.T) {
 	Same(t, "the first", lifecycle.Ends()[0], "SuccessCriteriaMet")
 }
 
-func TestDecide_rows(t *testing.T) {
+func TestEndOf_rows(t *testing.T) {
 	perIndex := backoff.Limit{Target: backoff.TargetIndex, PerJob: 6}
 	two := new(int32(2))
 	for _, tc := range []struct {
 		reason string
-		facts  lifecycle.Facts
+		facts  lifecycle.Inputs
 		want   string
 	}{
-		{"backoffLimit: failed > limit", lifecycle.Facts{Failed: 6, Limit: backoff.Limit{PerJob: 6}}, ""},
-		{"backoffLimit: failed > limit", lifecycle.Facts{Failed: 7, Limit: backoff.Limit{PerJob: 6}}, "BackoffLimit"},
-		{"backoffLimit together with backoffLimitPerIndex", lifecycle.Facts{Failed: 7, Limit: perIndex}, "BackoffLimit"},
-		{"restarts at the limit", lifecycle.Facts{Restarts: 6, Limit: backoff.Limit{PerJob: 6}}, "BackoffLimit"},
-		{"restarts below the limit", lifecycle.Facts{Restarts: 5, Limit: backoff.Limit{PerJob: 6}}, ""},
+		{"backoffLimit: failed > limit", lifecycle.Inputs{Failed: 6, Limit: backoff.Limit{PerJob: 6}}, ""},
+		{"backoffLimit: failed > limit", lifecycle.Inputs{Failed: 7, Limit: backoff.Limit{PerJob: 6}}, "BackoffLimit"},
+		{"backoffLimit together with backoffLimitPerIndex", lifecycle.Inputs{Failed: 7, Limit: perIndex}, "BackoffLimit"},
+		{"restarts at the limit", lifecycle.Inputs{Restarts: 6, Limit: backoff.Limit{PerJob: 6}}, "BackoffLimit"},
+		{"restarts below the limit", lifecycle.Inputs{Restarts: 5, Limit: backoff.Limit{PerJob: 6}}, ""},
 		{
 			"KEP-3850: when the number of failed indexes exceeds the specified .spec.maxFailedIndexes",
-			lifecycle.Facts{FailedIndexes: indexset.Of(0, 1, 2), MaxFailedIndexes: two, Limit: perIndex}, "MaxFailedIndexes",
+			lifecycle.Inputs{FailedIndexes: indexset.Of(0, 1, 2), MaxFailedIndexes: two, Limit: perIndex}, "MaxFailedIndexes",
 		},
-		{"failed indexes at the maximum", lifecycle.Facts{FailedIndexes: indexset.Of(0, 1), MaxFailedIndexes: two, Limit: perIndex}, ""},
-		{"no maximum", lifecycle.Facts{FailedIndexes: indexset.Of(0, 1, 2), Limit: perIndex}, ""},
+		{"failed indexes at the maximum", lifecycle.Inputs{FailedIndexes: indexset.Of(0, 1), MaxFailedIndexes: two, Limit: perIndex}, ""},
+		{"no maximum", lifecycle.Inputs{FailedIndexes: indexset.Of(0, 1, 2), Limit: perIndex}, ""},
 		{
 			"no limit per index (KEP-3850 § Feature Enablement and Rollback)",
-			lifecycle.Facts{FailedIndexes: indexset.Of(0, 1, 2), MaxFailedIndexes: two, Limit: backoff.Limit{PerJob: 6}}, "",
+			lifecycle.Inputs{FailedIndexes: indexset.Of(0, 1, 2), MaxFailedIndexes: two, Limit: backoff.Limit{PerJob: 6}}, "",
 		},
 		{
 			"KEP-3850: we execute indexes until all of them are completed (either failed or succeeded)",
-			lifecycle.Facts{FailedIndexes: indexset.Of(1), Completions: two, Limit: perIndex}, "",
+			lifecycle.Inputs{FailedIndexes: indexset.Of(1), Completions: two, Limit: perIndex}, "",
 		},
 		{
 			"KEP-3850: failed when at least one index is failed [...] once all indexes completed their execution",
-			lifecycle.Facts{FailedIndexes: indexset.Of(1), Completed: indexset.Of(0), Completions: two, Limit: perIndex}, "FailedIndexes",
+			lifecycle.Inputs{FailedIndexes: indexset.Of(1), Completed: indexset.Of(0), Completions: two, Limit: perIndex}, "FailedIndexes",
 		},
 		{
 			"KEP-3850: the Complete Job condition type when all indexes are succeeded",
-			lifecycle.Facts{Completed: indexset.Of(0, 1), Succeeded: 2, Completions: two, Limit: perIndex, Settled: true}, "Completions",
+			lifecycle.Inputs{Completed: indexset.Of(0, 1), Succeeded: 2, Completions: two, Limit: perIndex, Settled: true}, "Completions",
 		},
-		{"pods are still active", lifecycle.Facts{Succeeded: 2, Completions: two, Settled: true, Active: 1, Limit: perIndex}, ""},
-		{"pods are not observed yet", lifecycle.Facts{Succeeded: 2, Completions: two, Limit: perIndex}, ""},
-		{"more than enough", lifecycle.Facts{Succeeded: 3, Completions: two, Settled: true, Limit: perIndex}, "Completions"},
-		{"not enough", lifecycle.Facts{Succeeded: 1, Completions: two, Settled: true, Limit: perIndex}, ""},
-		{"without completions any success is enough", lifecycle.Facts{Succeeded: 1, Settled: true, Limit: perIndex}, "Completions"},
-		{"without completions and success", lifecycle.Facts{Settled: true, Limit: perIndex}, ""},
-		{"completions of 0", lifecycle.Facts{Completions: new(int32(0)), Settled: true, Limit: perIndex}, "Completions"},
+		{"pods are still active", lifecycle.Inputs{Succeeded: 2, Completions: two, Settled: true, Active: 1, Limit: perIndex}, ""},
+		{"pods are not observed yet", lifecycle.Inputs{Succeeded: 2, Completions: two, Limit: perIndex}, ""},
+		{"more than enough", lifecycle.Inputs{Succeeded: 3, Completions: two, Settled: true, Limit: perIndex}, "Completions"},
+		{"not enough", lifecycle.Inputs{Succeeded: 1, Completions: two, Settled: true, Limit: perIndex}, ""},
+		{"without completions any success is enough", lifecycle.Inputs{Succeeded: 1, Settled: true, Limit: perIndex}, "Completions"},
+		{"without completions and success", lifecycle.Inputs{Settled: true, Limit: perIndex}, ""},
+		{"completions of 0", lifecycle.Inputs{Completions: new(int32(0)), Settled: true, Limit: perIndex}, "Completions"},
 		{
 			"a success policy is for Jobs with indexes",
-			lifecycle.Facts{Completed: indexset.Of(0), SuccessPolicy: lifecycle.NewSuccessPolicy(&batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: new(int32(1))}}}, 0)}, "",
+			lifecycle.Inputs{Completed: indexset.Of(0), SuccessPolicy: lifecycle.NewSuccessPolicy(&batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: new(int32(1))}}}, 0)}, "",
 		},
 		{
 			"the first rule of a success policy",
-			lifecycle.Facts{Completed: indexset.Of(0), SuccessPolicy: lifecycle.NewSuccessPolicy(&batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: new(int32(1))}}}, 2)}, "SuccessPolicy",
+			lifecycle.Inputs{Completed: indexset.Of(0), SuccessPolicy: lifecycle.NewSuccessPolicy(&batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: new(int32(1))}}}, 2)}, "SuccessPolicy",
 		},
-		{"the zero Facts", lifecycle.Facts{}, ""},
+		{"the zero Inputs", lifecycle.Inputs{}, ""},
 	} {
-		Same(t, tc.reason+": end", lifecycle.Decide(&tc.facts).Rule(), tc.want)
+		Same(t, tc.reason+": end", lifecycle.EndOf(&tc.facts).Rule(), tc.want)
 	}
 }
 
 // An end is decided if the status has its interim condition, not if it has any.
-func TestDecide_decided(t *testing.T) {
+func TestEndOf_decided(t *testing.T) {
 	for stored, want := range map[batchv1.JobConditionType]bool{
 		batchv1.JobSuccessCriteriaMet: true, batchv1.JobFailureTarget: true, batchv1.JobSuspended: false,
 	} {
-		end := lifecycle.Decide(&lifecycle.Facts{Conditions: []batchv1.JobCondition{Yes(stored)}, PastDeadline: true})
+		end := lifecycle.EndOf(&lifecycle.Inputs{Conditions: []batchv1.JobCondition{Yes(stored)}, PastDeadline: true})
 		Same(t, string(stored)+": decided", end.Decided, want)
 	}
 }

@@ -110,7 +110,7 @@ func TestEnterTerminal(t *testing.T) {
 // drawRunning draws a Job that has not ended, with a valid status and conditions that are
 // not True.
 func drawRunning(t *rapid.T) *batchv1.Job {
-	job := Stored()
+	job := NewJob()
 	job.Spec = batchv1.JobSpec{Suspend: new(rapid.Bool().Draw(t, "suspend")), Completions: new(rapid.Int32Range(0, 2).Draw(t, "completions"))}
 	for _, c := range ConditionTypes() {
 		switch {

@@ -8,18 +8,18 @@ import (
 )
 
 // If a Job can end in several ways, the first in the table decides.
-func ExampleDecide() {
+func ExampleEndOf() {
 	two := int32(2)
-	facts := lifecycle.Facts{
+	facts := lifecycle.Inputs{
 		Completions: &two,
 		Completed:   indexset.Of(0, 1), Succeeded: 2, Settled: true,
 		PastDeadline: true,
 	}
-	end := lifecycle.Decide(&facts)
+	end := lifecycle.EndOf(&facts)
 	fmt.Println(end.Rule(), end.Interim, end.Terminal())
 
 	facts.PastDeadline = false
-	end = lifecycle.Decide(&facts)
+	end = lifecycle.EndOf(&facts)
 	fmt.Println(end.Rule(), end.Interim, end.Terminal())
 	// Output:
 	// Deadline FailureTarget Failed

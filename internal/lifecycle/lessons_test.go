@@ -28,13 +28,13 @@ func TestLesson_k125909_conditionStatus(t *testing.T) {
 		for _, c := range ConditionTypes() {
 			Same(t, fmt.Sprintf("True(%s=%q)", c, status), jobstatus.True(conditions, c), nil)
 		}
-		Same(t, string(status)+": end", lifecycle.Decide(&lifecycle.Facts{Conditions: conditions}), lifecycle.End{})
+		Same(t, string(status)+": end", lifecycle.EndOf(&lifecycle.Inputs{Conditions: conditions}), lifecycle.End{})
 		Same(t, string(status)+": finished", jobstatus.Finished(WithConditions(conditions...)), nil)
 	}
 	// A condition that is not True does not hide a later one that is.
 	both := WithConditions(No(batchv1.JobFailed), Yes(batchv1.JobFailed), No(batchv1.JobFailureTarget), Yes(batchv1.JobFailureTarget))
 	Same(t, "finished", jobstatus.Finished(both), &both.Status.Conditions[1])
-	Same(t, "end", lifecycle.Decide(&lifecycle.Facts{Conditions: both.Status.Conditions}).Rule(), "FailureTarget")
+	Same(t, "end", lifecycle.EndOf(&lifecycle.Inputs{Conditions: both.Status.Conditions}).Rule(), "FailureTarget")
 }
 
 // A suspended Job with zero completions could not complete, because its start time was
@@ -42,10 +42,10 @@ func TestLesson_k125909_conditionStatus(t *testing.T) {
 func TestLesson_k132144_zeroCompletionsWhileSuspended(t *testing.T) {
 	for _, completions := range []int32{0, 1} {
 		for _, suspend := range []bool{false, true} {
-			job := Stored()
+			job := NewJob()
 			job.Spec.Suspend, job.Spec.Completions = &suspend, &completions
-			facts := &lifecycle.Facts{Completions: &completions, Succeeded: completions, Settled: true, Limit: backoff.Limit{PerJob: 6}}
-			end := lifecycle.Decide(facts)
+			facts := &lifecycle.Inputs{Completions: &completions, Succeeded: completions, Settled: true, Limit: backoff.Limit{PerJob: 6}}
+			end := lifecycle.EndOf(facts)
 			Same(t, "end", end.Rule(), "Completions")
 			next := job.DeepCopy()
 			lifecycle.EnterInterim(&next.Status, end, Noon())
@@ -61,7 +61,7 @@ func TestLesson_k132144_zeroCompletionsWhileSuspended(t *testing.T) {
 
 // Resuming changed the start time in a way that the API server rejected.
 func TestLesson_k134521_suspendResumeSuspend(t *testing.T) {
-	job := Stored()
+	job := NewJob()
 	job.Status.StartTime = new(After(-60))
 	for i, suspend := range []bool{true, false, false, true, true, false} {
 		next := job.DeepCopy()

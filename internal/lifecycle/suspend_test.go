@@ -64,7 +64,7 @@ func TestSuspend(t *testing.T) {
 // and its start time is the time of the last resumption.
 func TestRandom_suspendAndResume(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		job := Stored()
+		job := NewJob()
 		job.Status.StartTime = new(After(0))
 		wantStart := new(Noon())
 		was := false

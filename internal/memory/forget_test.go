@@ -70,6 +70,7 @@ func TestIdle(t *testing.T) {
 func TestClone_sharesNothingThatChanges(t *testing.T) {
 	changes := map[string]func(*Memory){
 		"a creation":           func(m *Memory) { m.Create(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "new"}}, time.Time{}) },
+		"another creation":     func(m *Memory) { m.Create(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "other"}}, time.Time{}) },
 		"a forgotten creation": func(m *Memory) { m.ForgetCreation("a") },
 		"a deletion":           func(m *Memory) { m.Delete("new", Deleted{Version: "1"}) },
 		"a removed finalizer":  func(m *Memory) { m.Strip("new", "1", nil) },
@@ -77,10 +78,14 @@ func TestClone_sharesNothingThatChanges(t *testing.T) {
 		"another one":          func(m *Memory) { m.Lose("other") },
 		"a found creation":     func(m *Memory) { m.Found("x") },
 		"an observation":       func(m *Memory) { m.Observe(func(types.UID) *corev1.Pod { return nil }, "99") },
+		"an early observation": func(m *Memory) {
+			m.Observe(func(types.UID) *corev1.Pod { return &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodFailed}} }, "6")
+		},
 	}
 	of := func() Memory {
 		m := full()
-		m.Created, m.Lost = append(make([]Created, 0, 9), m.Created[0], Created{UID: "b"}), append(make([]string, 0, 9), "x", "y")
+		m.Created = append(make([]Created, 0, 9), Created{UID: "a", Version: "7"}, Created{UID: "d", Version: "8"})
+		m.Lost = append(make([]string, 0, 9), "x", "y")
 		return m
 	}
 	for name, change := range changes {

@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"github.com/jobfate/jobfate/backoff"
 )
@@ -315,23 +316,14 @@ func Without[T any](list []T, drop func(T) bool) (left []T) {
 	return left
 }
 
-// Older reports whether a resource version is older than another. Resource versions are
-// numbers of any size without leading zeros. If one is not a number, version counts as
-// older unless both are equal. An empty version is older than every other.
+// Older reports whether a resource version is older than another. If one is not well formed, version counts as older
+// unless both are equal. An empty version is older than every other.
 func Older(version, than string) bool {
-	switch {
-	case than == "" || version == than:
+	if than == "" || version == than {
 		return false
-	case version == "" || !isNumber(version) || !isNumber(than):
-		return true
-	case len(version) != len(than):
-		return len(version) < len(than)
 	}
-	return version < than
-}
-
-func isNumber(version string) bool {
-	return !strings.ContainsFunc(version, func(c rune) bool { return c < '0' || c > '9' })
+	order, err := resourceversion.CompareResourceVersion(version, than)
+	return err != nil || order < 0
 }
 
 // Newest returns the newer of two versions.

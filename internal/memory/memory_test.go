@@ -9,8 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/jobfate/jobfate/internal/podtest"
 )
 
 // Resource versions are numbers of any size. Any other version counts as older unless both
@@ -28,25 +26,6 @@ func TestOlder(t *testing.T) {
 			t.Errorf("Older(%q, %q) = %t, want %t", test.version, test.than, got, test.want)
 		}
 	}
-}
-
-// A clone does not change with the original, nor the original with the clone.
-func TestMemory_clone(t *testing.T) {
-	m := Memory{Created: make([]Created, 1, 10)}
-	m.Created[0] = Created{UID: "a", Version: "10"}
-	first := m.Clone()
-	m.Created = append(m.Created, Created{UID: "b"})
-	second := first.Clone()
-	second.Created = append(second.Created, Created{UID: "c", Version: "11"})
-	second.Observe(func(types.UID) *corev1.Pod {
-		return &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodFailed}}
-	}, "9")
-	third := m.Clone()
-	third.ForgetCreation("a")
-	podtest.Same(t, "created", [][]Created{m.Created, first.Created, second.Created, third.Created}, [][]Created{
-		{{UID: "a", Version: "10"}, {UID: "b"}}, {{UID: "a", Version: "10"}},
-		{{UID: "a", Version: "10", Stopped: true}, {UID: "c", Version: "11", Stopped: true}}, {{UID: "b"}},
-	})
 }
 
 // What is not known can be forgotten, and an answer may have only the metadata.

@@ -13,8 +13,7 @@ func Open(s Sealed) *Memory { return s.memory }
 
 // Clone returns an independent copy.
 func (s Sealed) Clone() Sealed {
-	c := s.memory.Clone()
-	return Sealed{&c}
+	return Sealed{new(s.memory.Clone())}
 }
 
 // Equal reports whether two Machines would go on in the same way.

@@ -37,10 +37,8 @@ func DrawIndexes(t *rapid.T, label string) (map[int]bool, indexset.Set) {
 // DrawPod draws a pod of Pod in any state, with any index and counts of failures, some of them no
 // numbers.
 func DrawPod(t *rapid.T, uid string) *corev1.Pod {
-	pod := Pod(uid, Phase(rapid.SampledFrom([]corev1.PodPhase{
-		corev1.PodPending, corev1.PodRunning, corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed,
-		corev1.PodFailed, corev1.PodUnknown, "",
-	}).Draw(t, "phase")))
+	pod := Pod(uid, Phase(OneOf(t, "phase", corev1.PodPending, corev1.PodRunning, corev1.PodRunning,
+		corev1.PodSucceeded, corev1.PodFailed, corev1.PodFailed, corev1.PodUnknown, "")))
 	if OneIn(t, 3, "deleted") {
 		Deleted(pod)
 		pod.DeletionGracePeriodSeconds = new(rapid.Int64Range(0, 3).Draw(t, "grace"))
@@ -51,24 +49,19 @@ func DrawPod(t *rapid.T, uid string) *corev1.Pod {
 	if rapid.Bool().Draw(t, "has a container") {
 		st := corev1.ContainerStatus{Name: "main", RestartCount: rapid.Int32Range(0, 3).Draw(t, "restarts")}
 		if rapid.Bool().Draw(t, "terminated") {
-			st.State.Terminated = &corev1.ContainerStateTerminated{
-				ExitCode:   rapid.Int32Range(0, ExitFailJob).Draw(t, "exit code"),
-				FinishedAt: After(rapid.IntRange(-3, 3).Draw(t, "finished")),
-			}
-			st.State.Terminated.FinishedAt.Time = st.State.Terminated.FinishedAt.Add(time.Duration(rapid.IntRange(0,
-				1).Draw(t, "nanos")))
+			code := rapid.Int32Range(0, ExitFailJob).Draw(t, "exit code")
+			finished := After(rapid.IntRange(-3, 3).Draw(t, "finished"))
+			finished.Time = finished.Add(OneOf[time.Duration](t, "nanos", 0, 1))
+			st.State.Terminated = &corev1.ContainerStateTerminated{ExitCode: code, FinishedAt: finished}
 		}
 		pod.Status.ContainerStatuses = []corev1.ContainerStatus{st}
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "ready conditions") {
 		pod.Status.Conditions = append(pod.Status.Conditions,
 			corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue},
-			corev1.PodCondition{
-				Type: corev1.PodReady,
-				Status: rapid.SampledFrom([]corev1.ConditionStatus{corev1.ConditionTrue, corev1.ConditionFalse,
-					corev1.ConditionUnknown}).Draw(t, "ready"),
-				LastTransitionTime: After(rapid.IntRange(-3, 3).Draw(t, "transition")),
-			})
+			corev1.PodCondition{Type: corev1.PodReady,
+				Status:             OneOf(t, "ready", corev1.ConditionTrue, "False", "Unknown"),
+				LastTransitionTime: After(rapid.IntRange(-3, 3).Draw(t, "transition"))})
 	}
 	for _, a := range []struct {
 		key    string
@@ -80,7 +73,7 @@ func DrawPod(t *rapid.T, uid string) *corev1.Pod {
 		{batchv1.JobIndexIgnoredFailureCountAnnotation, []string{"0", "1", "2147483647", "x"}},
 	} {
 		if !OneIn(t, 4, "no "+a.key) {
-			Annotation(a.key, rapid.SampledFrom(a.values).Draw(t, a.key))(pod)
+			Annotation(a.key, OneOf(t, a.key, a.values...))(pod)
 		}
 	}
 	return pod

@@ -31,10 +31,10 @@ func After(seconds int) metav1.Time {
 	return metav1.NewTime(Noon().Add(time.Duration(seconds) * time.Second))
 }
 
-// NewJob returns the Job that the pods of Pod belong to.
+// NewJob returns the Job that the pods of Pod belong to, with the metadata that the API server sets.
 func NewJob() *batchv1.Job {
 	return &batchv1.Job{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "job-uid"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "job-uid", ResourceVersion: "1"},
 		Spec: batchv1.JobSpec{
 			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "job"}},
 		},
@@ -137,6 +137,41 @@ func Condition(t batchv1.JobConditionType, status corev1.ConditionStatus) batchv
 	return batchv1.JobCondition{Type: t, Status: status}
 }
 
+// Indexed makes a Job Indexed.
+func Indexed(completions int32) func(*batchv1.Job) {
+	return func(job *batchv1.Job) {
+		job.Spec.CompletionMode, job.Spec.Completions = new(batchv1.IndexedCompletion), &completions
+	}
+}
+
+// PerIndex sets the backoff limit per index.
+func PerIndex(limit int32) func(*batchv1.Job) {
+	return func(job *batchv1.Job) { job.Spec.BackoffLimitPerIndex = &limit }
+}
+
+// Has adds conditions that are True.
+func Has(types ...batchv1.JobConditionType) func(*batchv1.Job) {
+	return func(job *batchv1.Job) {
+		for _, t := range types {
+			job.Status.Conditions = append(job.Status.Conditions, Condition(t, corev1.ConditionTrue))
+		}
+	}
+}
+
+// ExitRule adds a rule on an exit code to the pod failure policy.
+func ExitRule(action batchv1.PodFailurePolicyAction, code int32) func(*batchv1.Job) {
+	return func(job *batchv1.Job) {
+		if job.Spec.PodFailurePolicy == nil {
+			job.Spec.PodFailurePolicy = &batchv1.PodFailurePolicy{}
+		}
+		job.Spec.PodFailurePolicy.Rules = append(job.Spec.PodFailurePolicy.Rules, batchv1.PodFailurePolicyRule{
+			Action: action, OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{
+				Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{code},
+			},
+		})
+	}
+}
+
 // Stated returns a condition with every field set.
 func Stated(t batchv1.JobConditionType, status corev1.ConditionStatus) batchv1.JobCondition {
 	return batchv1.JobCondition{Type: t, Status: status, Reason: string(t) + "Reason", Message: string(t) + " message",
@@ -201,12 +236,6 @@ func Texts[T fmt.Stringer](all []T) (texts []string) {
 // WithConditions returns a Job with these conditions.
 func WithConditions(conditions ...batchv1.JobCondition) *batchv1.Job {
 	return &batchv1.Job{Status: batchv1.JobStatus{Conditions: conditions}}
-}
-
-// Stored returns a Job with the metadata that the API server sets.
-func Stored() *batchv1.Job {
-	return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "job-uid",
-		ResourceVersion: "1"}}
 }
 
 // UIDsOf returns the UIDs of pods, in their order.

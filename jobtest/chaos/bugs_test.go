@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"testing"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -235,17 +236,20 @@ var knownBugs = []bug{
 	})},
 	{name: "the end is changed", property: "S1 S8 S11", controller: restless},
 	{name: "a rejected status is sent again and again", property: "L4 S11", controller: bugs.Spoiled(func(_ decide.Snapshot, st *batchv1.JobStatus) { st.Active = -1 })},
-	{name: "a status is written in each sync", property: "L1", controller: bugs.Amended(func(s decide.Snapshot, d *decide.Decision) {
-		if d.Status == nil && !referee.Ended(s.Job) {
-			d.Status = s.Job.Status.DeepCopy()
-		}
-	})},
+	{name: "a status is written in each sync", property: "L1", controller: alwaysWriting},
 	{name: "patches have no UID", property: "S15", controller: bugs.Asking(func(q *cluster.Request) {
 		if q.Verb == cluster.Patch {
 			q.Patch = []byte(strings.ReplaceAll(string(q.Patch), `"uid":"`+string(q.UID)+`",`, ""))
 		}
 	})},
 }
+
+// alwaysWriting writes a status in each sync.
+var alwaysWriting = bugs.Amended(func(s decide.Snapshot, d *decide.Decision) {
+	if d.Status == nil && !referee.Ended(s.Job) {
+		d.Status = s.Job.Status.DeepCopy()
+	}
+})
 
 // plain removes the backoff limit per index, and lets many pods fail.
 func plain(s *batchv1.JobSpec) {
@@ -405,4 +409,90 @@ func restless() cluster.Controller {
 		}
 		return caller.Sync(client)
 	})
+}
+
+// misread are controllers that misread the input: when a Job ends, whether a pod has failed
+// or succeeded, or which Job owns a pod.
+var misread = []bug{
+	{name: "backoffLimit is read as 0", property: "S17", controller: bugs.Spec(func(s *batchv1.JobSpec) {
+		if s.BackoffLimitPerIndex == nil {
+			s.BackoffLimit = new(int32)
+		}
+	})},
+	{name: "backoffLimit is never reached", property: "S17", controller: bugs.Spec(func(s *batchv1.JobSpec) { s.BackoffLimit = new(int32(1 << 30)) })},
+	{name: "completions are read as 1", property: "S17", controller: bugs.Spec(func(s *batchv1.JobSpec) {
+		if s.Completions != nil && *s.Completions > 1 {
+			s.Completions = new(int32(1))
+		}
+	})},
+	{name: "completions are forgotten", property: "S5 S17", controller: bugs.Spec(func(s *batchv1.JobSpec) {
+		if s.CompletionMode == nil || *s.CompletionMode == batchv1.NonIndexedCompletion {
+			s.Completions = nil
+		}
+	})},
+	{name: "restarts are read as ten times as many", property: "S17", controller: bugs.Looking(bugs.Changed(func(_ *batchv1.Job, pod *corev1.Pod) {
+		for i := range pod.Status.ContainerStatuses {
+			pod.Status.ContainerStatuses[i].RestartCount *= 10
+		}
+	}))},
+	{name: "the deadline is read as 1", property: "S17", controller: bugs.Spec(func(s *batchv1.JobSpec) {
+		if s.ActiveDeadlineSeconds != nil {
+			s.ActiveDeadlineSeconds = new(int64(1))
+		}
+	})},
+	{name: "the deadline is ignored", property: "S17", controller: bugs.Spec(func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = nil })},
+	{name: "the success policy is ignored", property: "S17", controller: bugs.Spec(func(s *batchv1.JobSpec) { s.SuccessPolicy = nil })},
+	{name: "maxFailedIndexes is ignored", property: "S17", controller: bugs.Spec(func(s *batchv1.JobSpec) { s.MaxFailedIndexes = nil })},
+	{name: "FailJob is read as Count", property: "S17", controller: bugs.Spec(bugs.CountFailJob)},
+	{name: "a failure is read as a success", property: "S1 S4", controller: bugs.Looking(bugs.Changed(func(_ *batchv1.Job, pod *corev1.Pod) {
+		if pod.Status.Phase == corev1.PodFailed {
+			pod.Status.Phase = corev1.PodSucceeded
+		}
+	}))},
+	{name: "a success is read as a failure", property: "S1", controller: bugs.Looking(bugs.Changed(func(_ *batchv1.Job, pod *corev1.Pod) {
+		if pod.Status.Phase == corev1.PodSucceeded {
+			pod.Status.Phase = corev1.PodFailed
+		}
+	}))},
+	{name: "failed indexes are forgotten", property: "S3", controller: bugs.Amended(func(s decide.Snapshot, d *decide.Decision) {
+		if d.Status != nil && d.Status.FailedIndexes != nil && *d.Status.FailedIndexes != "" {
+			status := d.Status.DeepCopy()
+			status.FailedIndexes = new(string)
+			if len(status.Conditions) == 0 && s.Job.Status.FailedIndexes != nil && *s.Job.Status.FailedIndexes != "" {
+				d.Status = status
+			}
+		}
+	})},
+}
+
+// syncing is a controller that is a function.
+type syncing func(*cluster.Client) (time.Duration, error)
+
+// Sync implements cluster.Controller.
+func (s syncing) Sync(client *cluster.Client) (time.Duration, error) { return s(client) }
+
+// enough is the number of seeds of which one finds any of the bugs.
+const enough = uint64(3000)
+
+// TestPutBack injects known bugs, one at a time, and requires that a run finds each. The
+// names refer to issues and pull requests of kubernetes/kubernetes; "seen" marks bugs of
+// release 1.37.
+func TestPutBack(t *testing.T) {
+	for _, bug := range slices.Concat(knownBugs, misread) {
+		t.Run(bug.name, func(t *testing.T) {
+			t.Parallel()
+			for seed := range enough {
+				cfg := Config{Seed: seed, Mode: Liveness, Controller: bug.controller, Retries: -1}
+				if bug.job != nil {
+					cfg.Job = Job(seed)
+					bug.job(&cfg.Job.Spec)
+				}
+				if v := Run(cfg).Violation; v != nil && slices.Contains(strings.Fields(bug.property), v.Property) {
+					t.Logf("seed %d: %v", seed, v)
+					return
+				}
+			}
+			t.Error("no run finds it")
+		})
+	}
 }

@@ -50,7 +50,7 @@ type explainer interface{ Explain() string }
 
 // explain names the cause of a stall, as far as it is visible from outside.
 func (r *run) explain() {
-	if !r.log.On || len(r.leaders) == 0 {
+	if !r.Log.On || len(r.leaders) == 0 {
 		return
 	}
 	l, out := r.leaders[0], r.last

@@ -123,7 +123,7 @@ func TestJobs(t *testing.T) {
 	for seed := range uint64(500) {
 		r := newRun(Config{Seed: seed}.orDefault(), driver.Plan{})
 		if !r.begin() {
-			t.Fatalf("seed %d: %v", seed, r.broken)
+			t.Fatalf("seed %d: %v", seed, r.Violation())
 		}
 		for _, kind := range r.kinds {
 			has[kind]++

@@ -9,10 +9,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobfate/jobfate/decide"
+	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/bugs"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/effort"
 	"github.com/jobfate/jobfate/jobtest/internal/driver"
+	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
 var manual = effort.Flag("manual", "number of random schedules with a selector of the user", 30, 100)
@@ -42,16 +45,13 @@ var (
 
 // TestLargeJobs checks that the limits for rounds and steps are high enough for large Jobs.
 func TestLargeJobs(t *testing.T) {
-	job := func(completions, parallelism int32) *batchv1.Job {
+	r := firstOf(large(), func(seed uint64) Config {
 		job := Job(1)
-		job.Spec = batchv1.JobSpec{Template: job.Spec.Template, Completions: &completions, Parallelism: &parallelism, BackoffLimit: new(int32(math.MaxInt32))}
-		return job
-	}
-	for seed := range uint64(large()) {
-		r := Run(Config{Seed: seed, Job: job(int32(pods()), 1), Mode: Liveness, Without: []string{"parallelism changed"}, Retries: -1})
-		if r.Violation != nil {
-			t.Errorf("seed %d: %v", seed, r.Violation)
-		}
+		job.Spec = batchv1.JobSpec{Template: job.Spec.Template, Completions: new(int32(pods())), Parallelism: new(int32(1)), BackoffLimit: new(int32(math.MaxInt32))}
+		return Config{Seed: seed, Job: job, Mode: Liveness, Without: []string{"parallelism changed"}, Retries: 100}
+	})
+	if r.Violation != nil {
+		t.Error(r.Story)
 	}
 }
 
@@ -69,7 +69,7 @@ func TestRejections(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRun(Config{Job: Job(1)}.orDefault(), driver.Plan{})
 			r.begin()
-			r.faultless = true
+			r.Faultless = true
 			r.c.Watch = nil
 			for _, n := range c.asked {
 				l := r.leaders[0]
@@ -77,8 +77,8 @@ func TestRejections(t *testing.T) {
 				l.cache.ShowAll()
 				r.sync(l)
 			}
-			if got := r.broken != nil && r.broken.Property == "L4"; got != c.want {
-				t.Errorf("broken is %v, want L4: %v", r.broken, c.want)
+			if v := r.Violation(); (v != nil && v.Property == "L4") != c.want {
+				t.Errorf("the violation is %v, want L4: %v", v, c.want)
 			}
 		})
 	}
@@ -128,5 +128,43 @@ func TestBarePods(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+var severalSchedules = effort.Flag("several", "number of random schedules with several controllers", 60, 1500)
+
+// The reference caller violates no property with two Jobs in one cluster. Each Job is
+// judged by its own ghost.
+func TestSeveralJobs(t *testing.T) {
+	if r := firstOf(severalSchedules(), severalOf); r.Violation != nil {
+		t.Fatal(r.Story)
+	}
+}
+
+func severalOf(seed uint64) Config {
+	jobs := Jobs(seed)
+	return Config{Seed: seed, Mode: Mode(seed % 2), Job: jobs[0], Beside: []*batchv1.Job(jobs[1:])}
+}
+
+// With FailLostPods and SucceedOnExitZero a controller has the same properties, if each pod has the
+// phase by which it is counted. Otherwise the referee finds violations, so there are such pods: deleted
+// pods do not end before the faults stop.
+func TestCountedPods(t *testing.T) {
+	const after = 5 * time.Second
+	first := func(rules referee.Rules, retries int, options ...decide.Option) Report {
+		return firstOf(schedules(), func(seed uint64) Config {
+			return Config{Seed: seed, Mode: Mode(seed % 2), Rules: rules, Retries: retries,
+				Without:    []string{"deleted pod exits 0", "deleted pod exits 137", "deleted pod exits with its own code", "deleted pod fails"},
+				Controller: func() cluster.Controller { return jobtest.NewCaller(options...) }}
+		})
+	}
+	lost, zero := decide.FailLostPods(after), decide.SucceedOnExitZero()
+	if r := first(referee.Rules{LostAfter: after, ExitZero: true}, 0, lost, zero); r.Violation != nil {
+		t.Error(r.Story)
+	}
+	for name, option := range map[string]decide.Option{"FailLostPods": lost, "SucceedOnExitZero": zero} {
+		if r := first(referee.Rules{}, -1, option); r.Violation == nil {
+			t.Errorf("%s has no effect", name)
+		}
 	}
 }

@@ -108,13 +108,6 @@ func (c Config) orDefault() Config {
 // keys returns the names that the controller uses on pods.
 func (c *Config) keys() tracking.Keys { return c.Rules.Keys.WithDefaults() }
 
-// plan returns the plan of a run before it is shortened.
-func (c Config) plan() driver.Plan {
-	p := driver.Until(c.Steps)
-	p.Off = c.Without
-	return p
-}
-
 // Report is the result of a run.
 type Report struct {
 	// Violation is the first violation, or nil. It is that of the shortened run, as in the
@@ -132,12 +125,12 @@ type Report struct {
 // Run runs a controller through the random lifetime of a Job.
 func Run(cfg Config) Report {
 	cfg = cfg.orDefault()
-	r := newRun(cfg, cfg.plan())
+	r := newRun(cfg, driver.Until(cfg.Steps, cfg.Without...))
 	r.live()
-	report := Report{Violation: r.broken, Reach: r.reach, Syncs: r.syncs, Writes: r.writes}
-	if r.broken != nil && cfg.Retries >= 0 {
+	report := Report{Violation: r.Violation(), Reach: r.reach, Syncs: r.Syncs, Writes: r.Writes}
+	if r.Broken() && cfg.Retries >= 0 {
 		logged := r.shrink()
-		report.Violation, report.Story = logged.broken, logged.story()
+		report.Violation, report.Story = logged.Violation(), logged.story()
 	}
 	return report
 }
@@ -146,7 +139,7 @@ func Run(cfg Config) Report {
 func (r *run) shrink() *run {
 	return driver.Search(r, r.Retries, func(p driver.Plan, logged bool) *run {
 		next := newRun(r.Config, p)
-		next.log.On = logged
+		next.Log.On = logged
 		next.live()
 		return next
 	})

@@ -33,14 +33,14 @@ const (
 
 // runToEnd stops all faults and runs the Jobs to their end.
 func (r *run) runToEnd() {
-	r.faultless = true
+	r.Faultless = true
 	for len(r.leaders) > 1 {
 		r.stopLeader(r.leaders[1])
 	}
 	r.each(r.deadline)
 	r.each(r.rest)
 	r.each(r.resume)
-	if r.broken != nil {
+	if r.Broken() {
 		return
 	}
 	stuck := map[types.UID]bool{}
@@ -54,7 +54,7 @@ func (r *run) runToEnd() {
 	for round := range limit {
 		r.beginStep(fmt.Sprint("round ", round))
 		r.each(r.settle)
-		if r.broken != nil {
+		if r.Broken() {
 			return
 		}
 		if round == unsteady {
@@ -65,7 +65,7 @@ func (r *run) runToEnd() {
 			moved = true
 		}
 		if !moved && r.allEnded() {
-			r.broken = checkFinalizers(r.keys(), r.c.Pods())
+			r.Found(checkFinalizers(r.keys(), r.c.Pods()))
 			return
 		}
 		r.passTime()
@@ -112,8 +112,8 @@ func (r *run) deadline() {
 		job.DeletionTimestamp != nil {
 		return
 	}
-	r.noPods = true
-	defer func() { r.noPods = false }()
+	r.NoCreations = true
+	defer func() { r.NoCreations = false }()
 	r.beginStep("no faults, but no pod can be created")
 	const syncs = 300
 	for range syncs {
@@ -121,7 +121,7 @@ func (r *run) deadline() {
 		before := r.c.Version()
 		out := r.sync(r.leaders[0])
 		job := r.c.Job()
-		if r.broken != nil || referee.Decided(job) {
+		if r.Broken() || referee.Decided(job) {
 			return
 		}
 		var end time.Time
@@ -141,7 +141,7 @@ func (r *run) deadline() {
 		default:
 			r.c.Now = r.c.Now.Add(time.Millisecond)
 		}
-		if r.broken != nil {
+		if r.Broken() {
 			return
 		}
 		r.beginStep("the requeue is due")
@@ -179,12 +179,12 @@ func (r *run) settle() {
 	quiet := 0
 	for range patience {
 		l.cache.ShowAll()
-		before := r.writes
+		before := r.Writes
 		out := r.sync(l)
 		switch {
-		case r.broken != nil:
+		case r.Broken():
 			return
-		case r.writes == before && out.Err == nil:
+		case r.Writes == before && out.Err == nil:
 			if quiet++; quiet == 2 {
 				r.checkCounts()
 				r.checkActive()
@@ -319,9 +319,9 @@ func (r *run) probe(at, promised time.Time) {
 		return
 	}
 	r.c.Now = at
-	before := r.writes
+	before := r.Writes
 	r.beginStep("just before the requeue")
-	if out := r.sync(l); r.broken == nil && (r.writes != before || out.Err != nil) {
+	if out := r.sync(l); !r.Broken() && (r.Writes != before || out.Err != nil) {
 		r.violate("L5", "the controller has set a requeue for %v, but already sends requests at %v", promised, at)
 	}
 }

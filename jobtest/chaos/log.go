@@ -14,7 +14,7 @@ import (
 
 // runLog is the log of a run, with the views and requests of its controllers.
 type runLog struct {
-	story.Log
+	*story.Log
 	keys  tracking.Keys
 	shown map[viewer]loggedView
 	syncs []*loggedSync // in progress

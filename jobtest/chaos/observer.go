@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/jobfate/jobfate/jobtest/cluster"
@@ -31,14 +33,14 @@ func (s observer) Sync(client *cluster.Client) (time.Duration, error) {
 	seen := *client
 	seen.Send = func(q *cluster.Request) (cluster.Answer, error) {
 		if writes(q) {
-			r.writes++
+			r.Writes++
 		}
 		before := r.c.Version()
 		answer, err := client.Send(q)
 		r.emitRequest(q, err)
 		r.note(q, answer, err)
 		r.log.logRequest(q, err, r.effectOf(q) != nil && r.c.Version() != before)
-		if r.faultless && !r.noPods && err != nil && !apierrors.IsNotFound(err) {
+		if r.Faultless && !r.NoCreations && err != nil && !apierrors.IsNotFound(err) {
 			r.checkRejection(q, err)
 		}
 		return answer, err
@@ -46,8 +48,8 @@ func (s observer) Sync(client *cluster.Client) (time.Duration, error) {
 	after, err := s.Controller.Sync(&seen)
 	r.emit(r.event(cluster.Ended, r.acting))
 	var found *referee.Violation
-	if errors.As(err, &found) && r.broken == nil {
-		r.broken, r.of = found, r.at.name
+	if errors.As(err, &found) && r.Found(found) {
+		r.of = r.at.name
 	}
 	return after, err
 }
@@ -76,8 +78,7 @@ func encoded(v any) string {
 }
 
 func (r *run) violate(property, format string, args ...any) {
-	if r.broken == nil {
-		r.broken = &referee.Violation{Property: property, Text: fmt.Sprintf(format, args...)}
+	if r.Violate(property, format, args...) {
 		if r.at != nil {
 			r.of = r.at.name
 		}
@@ -85,4 +86,50 @@ func (r *run) violate(property, format string, args ...any) {
 			r.explain()
 		}
 	}
+}
+
+// emit passes an event to Config.Observe.
+func (r *run) emit(e cluster.Event) {
+	if r.Observe != nil {
+		r.Observe(&e)
+	}
+}
+
+// event returns an event that happens now.
+func (r *run) event(kind cluster.EventKind, l *leader) cluster.Event {
+	e := cluster.Event{Kind: kind, Leader: l.n, OldJob: r.c.Job(), OldPods: r.c.Pods()}
+	e.Job = e.OldJob
+	return e
+}
+
+// emitChange emits a change of another client.
+func (r *run) emitChange(s *cluster.Step) {
+	if s.Request == nil {
+		r.emit(cluster.Event{Kind: cluster.Changed, OldJob: s.OldJob, Job: s.Job, OldPod: s.OldPod, Pod: s.Pod})
+	}
+}
+
+// emitRequest emits a request with what it has changed.
+func (r *run) emitRequest(q *cluster.Request, err error) {
+	e := r.event(cluster.Sent, r.acting)
+	e.Request, e.Err = q, err
+	e.Answered = err == nil || !r.acting.lost && !errors.Is(err, cluster.ErrKilled) &&
+		!errors.Is(err, cluster.ErrNoAnswer) && !errors.Is(err, cluster.ErrGivenUp)
+	if change := r.change; change != nil && change.Request == q {
+		e.OldJob, e.Job, e.OldPod, e.Pod = change.OldJob, change.Job, change.OldPod, change.Pod
+		e.Invalid = change.Refused
+		e.OldPods = undone(e.OldPods, change)
+	}
+	r.emit(e)
+}
+
+// undone returns the pods before a change.
+func undone(pods []*corev1.Pod, change *cluster.Step) []*corev1.Pod {
+	before := slices.DeleteFunc(pods, func(pod *corev1.Pod) bool {
+		return change.Pod != nil && pod.UID == change.Pod.UID
+	})
+	if change.OldPod != nil {
+		before = append(before, change.OldPod)
+	}
+	return before
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jobfate/jobfate/jobtest/internal/driver"
 	"github.com/jobfate/jobfate/jobtest/internal/story"
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
@@ -27,7 +28,7 @@ func TestReports(t *testing.T) {
 			at := slices.IndexFunc(knownBugs, func(k bug) bool {
 				return k.name == c.name
 			})
-			for _, seed := range seedsFor(c.name) {
+			for seed := range enough {
 				cfg := Config{Seed: seed, Mode: Liveness, Controller: knownBugs[at].controller, Retries: -1}
 				found := Run(cfg).Violation
 				if found == nil || found.Property != c.property {
@@ -60,8 +61,8 @@ func TestReports(t *testing.T) {
 func TestReport_nondeterministicController(t *testing.T) {
 	cfg := Config{Seed: 1, Retries: 10}
 	cfg = cfg.orDefault()
-	r := newRun(cfg, cfg.plan())
-	r.broken = &referee.Violation{Property: "S1", Text: "made up"}
+	r := newRun(cfg, driver.Until(cfg.Steps))
+	r.Violate("S1", "made up")
 	if text := r.shrink().story(); !strings.Contains(text, "the controller depends on\nchance") {
 		t.Errorf("the report does not say that the controller depends on chance:\n%s", text)
 	}

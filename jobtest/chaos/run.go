@@ -29,19 +29,14 @@ type run struct {
 	nested  bool    // the sync is in progress during a sync of another leader
 	started int     // the number of leaders so far
 
-	faultless bool // faults have stopped
-	noPods    bool // and every creation is rejected
-	kinds     []int
-	broken    *referee.Violation
-	of        types.NamespacedName // the Job of the violation
-	reach     Reach
-	syncs     int
-	writes    int
-	log       runLog
-	last      cluster.Outcome // of the last sync
-	cause     string          // of a stall
-	change    *cluster.Step   // of the last request that changed something, or whose status was refused
-	// If faultless is set: the requests that were rejected in the last sync, and in the current
+	kinds  []int
+	of     types.NamespacedName // the Job of the violation
+	reach  Reach
+	log    runLog
+	last   cluster.Outcome // of the last sync
+	cause  string          // of a stall
+	change *cluster.Step   // of the last request that changed something, or whose status was refused
+	// If faults have stopped: the requests that were rejected in the last sync, and in the current
 	// one.
 	refused, refusing map[string]bool
 }
@@ -79,12 +74,9 @@ const history = 24
 
 func newRun(cfg Config, plan driver.Plan) *run {
 	r := &run{Config: cfg, Schedule: driver.NewSchedule(cfg.Seed, plan)}
-	r.log.keys = cfg.keys()
+	r.log = runLog{Log: &r.Log, keys: cfg.keys()}
 	return r
 }
-
-// Violation returns the violated property, if any.
-func (r *run) Violation() *referee.Violation { return r.broken }
 
 // beginStep begins a step of the report.
 func (r *run) beginStep(name string) {
@@ -133,9 +125,9 @@ func (r *run) steps() {
 	}()
 	r.Schedule.Run(func() bool {
 		r.choose(driver.AsStep)
-		return r.broken == nil
+		return true
 	})
-	if r.broken == nil && r.Mode == Liveness {
+	if !r.Broken() && r.Mode == Liveness {
 		r.Step = r.Steps + 1
 		r.Part(3)
 		r.runToEnd()
@@ -256,7 +248,7 @@ func (r *run) sync(l *leader) cluster.Outcome {
 	if len(r.leaders) > 1 {
 		r.forgive()
 	}
-	r.syncs++
+	r.Syncs++
 	out := r.c.Run(observer{r, l.controller}, l.cache)
 	r.last = out
 	r.log.logResult(out)
@@ -308,9 +300,8 @@ func (r *run) watch(s cluster.Step) {
 		r.change = &s
 	}
 	r.log.logChange(&s)
-	if of, v := r.Rules.Judge(r.ledgers, &s); v != nil && r.broken == nil && (r.Except == nil || !r.Except(v)) {
-		r.broken, r.of = v, of
-		r.log.Say("=> this violates %s", v.Property)
+	if of, v := r.Rules.Judge(r.ledgers, &s); v != nil && (r.Except == nil || !r.Except(v)) && r.Found(v) {
+		r.of = of
 	}
 }
 
@@ -327,24 +318,16 @@ func (r *run) intercept(q *cluster.Request) cluster.Fault {
 	r.acting.lost = false
 	request := driver.Request{Resource: corev1.Resource("pods"), Name: q.Name, Writes: writes(q),
 		Creates: q.Verb == cluster.Create}
-	if r.noPods && request.Creates {
-		return cluster.Fault{Err: driver.OverQuota(request)}
-	}
-	if r.faultless || r.broken != nil {
-		return cluster.Fault{}
-	}
-	if !r.nested && r.Chance(12, "aside") {
-		r.choose(driver.Aside)
-	}
-	r.updateCaches()
-	r.updateGhosts(r.acting)
-	r.noteVerdict(q)
-	i := r.Fault(request)
+	i, fault := r.Fault(request, func() {
+		r.meanwhile(12)
+		r.updateCaches()
+		r.updateGhosts(r.acting)
+		r.noteVerdict(q)
+	})
 	if i < 0 {
-		return cluster.Fault{}
+		return fault
 	}
 	r.count(len(actions)+i, r.kinds, q.Verb == cluster.Status || q.Verb == cluster.Delete)
-	fault := driver.Faults[i].Of(request)
 	r.acting.lost = fault.Lost
 	if fault.Lost && (q.Verb == cluster.Status || q.Verb == cluster.Patch) {
 		r.acting.sure[r.at] = false
@@ -355,20 +338,22 @@ func (r *run) intercept(q *cluster.Request) cluster.Fault {
 // beforeRead runs actions before a controller reads a cache again.
 func (r *run) beforeRead() {
 	r.acting.rereads = true
-	if r.faultless || r.broken != nil {
-		return
-	}
-	if !r.nested && r.Chance(4, "aside") {
+	r.meanwhile(4)
+	r.updateCaches()
+}
+
+// meanwhile lets something happen during a sync, in that percentage of cases.
+func (r *run) meanwhile(percent int) {
+	if !r.nested && r.Meanwhile(percent) {
 		r.choose(driver.Aside)
 		r.updateGhosts(r.acting)
 	}
-	r.updateCaches()
 }
 
 // updateCaches updates the caches of a controller that reads them during a sync, because events
 // may arrive between two reads.
 func (r *run) updateCaches() {
-	if r.acting.rereads && !r.nested && r.Chance(15, "event") {
+	if r.acting.rereads && !r.nested && r.Meanwhile(15) {
 		r.choose(cacheUpdates)
 	}
 }

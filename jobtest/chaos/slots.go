@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"math/rand/v2"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -8,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
@@ -47,7 +49,7 @@ func (r *run) isInFocus(owner *metav1.OwnerReference, pod *corev1.Pod) bool {
 // each calls a function with each Job in focus, until there is a violation.
 func (r *run) each(do func()) {
 	for _, s := range r.slots {
-		if r.broken == nil {
+		if !r.Broken() {
 			r.focusOn(s)
 			do()
 		}
@@ -104,4 +106,18 @@ func Jobs(seed uint64) []*batchv1.Job {
 		jobs[1].Namespace = "other"
 	}
 	return jobs
+}
+
+// Job returns a small Job, with at most 4 completions, that uses some features of Jobs. The API
+// server accepts it.
+func Job(seed uint64) *batchv1.Job {
+	job := &batchv1.Job{}
+	job.Name = "job"
+	job.Spec = jobtest.SmallSpec(dice(seed, 1), corev1.PodTemplateSpec{
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "image"}}}}, 4)
+	return job
+}
+
+func dice(seed, part uint64) jobtest.Seeded {
+	return jobtest.Seeded{Rand: rand.New(rand.NewPCG(seed, part))}
 }

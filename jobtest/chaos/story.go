@@ -8,8 +8,8 @@ import (
 
 // story returns the report.
 func (r *run) story() string {
-	s := story.Report{Violation: r.broken, Seed: r.Seed, Again: r.Again, Chance: r.Unrepeated, Log: &r.log.Log,
-		End: r.objects()}
+	s := r.Report(r.Again)
+	s.End = r.objects()
 	if len(r.slots) > 1 {
 		s.Of = r.of.String()
 	}

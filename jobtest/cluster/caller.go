@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/machine"
+	"github.com/jobfate/jobfate/machine/route"
 )
 
 // Caller is the reference controller. It drives a [machine.Machine], and releases orphans.
@@ -197,7 +198,7 @@ var verbs = map[machine.Verb]Verb{
 // releaseOrphans removes the finalizer of the pods whose Job is gone or that no Job
 // selects.
 func (c *Caller) releaseOrphans(client *Client) error {
-	for _, orphans := range machine.OrphansIn(client.Pods, client.Jobs, c.Options...) {
+	for _, orphans := range route.OrphansIn(client.Pods, client.Jobs, c.Options...) {
 		(&Caller{Machine: orphans}).drive(client)
 		if err := orphans.Result().Err; err != nil {
 			return err

@@ -3,6 +3,8 @@ package cluster
 import (
 	"fmt"
 	"iter"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/validation"
+	"github.com/jobfate/jobfate/validation/defaulting"
 )
 
 // Cluster holds Jobs and pods. Stored objects are immutable: each change stores a new
@@ -121,7 +124,7 @@ func (c *Cluster) CreateJob(job *batchv1.Job) error {
 	c.jobsMade++
 	job.UID, job.ResourceVersion = types.UID(fmt.Sprintf("%s%d", jobUID, c.jobsMade)), ""
 	job.CreationTimestamp, job.DeletionTimestamp = stamp(c.Now), nil
-	job = validation.Prepared(job)
+	job = defaulting.Prepared(job)
 	if errs := validation.Create(job); len(errs) > 0 {
 		return errs.ToAggregate()
 	}
@@ -205,4 +208,63 @@ func (c *Cluster) remember(e change) {
 	if len(c.past) > 2*c.History {
 		c.past = append([]change(nil), c.past[len(c.past)-c.History:]...)
 	}
+}
+
+// Event is an action of a controller process or another client, for observers that follow a cluster step by step.
+type Event struct {
+	Kind EventKind
+	// Leader is the process, from 1; 0 for other clients.
+	Leader int
+	// View is what the caches show when a sync begins. Behind says that its Job is older than one
+	// that the process has read or stored.
+	View   *View
+	Behind bool
+	// Request is the request of a Sent, and Answered says that its answer, which is Err or the
+	// object, reached the process.
+	Request  *Request
+	Answered bool
+	Err      error
+	// Invalid says why the API server refused a status.
+	Invalid error
+	// OldJob and OldPods are stored before the event. Job is stored after it; Pod is the pod that
+	// it has changed, and OldPod the same before. They are nil if they do not exist.
+	OldJob, Job *batchv1.Job
+	OldPod, Pod *corev1.Pod
+	OldPods     []*corev1.Pod
+}
+
+// EventKind is the kind of an Event.
+type EventKind uint8
+
+// The kinds of events.
+const (
+	Started EventKind = iota // a process has started
+	Began                    // a sync begins
+	Sent                     // a request was served, refused, or lost
+	Ended                    // a sync ends
+	Stopped                  // a process has stopped
+	Changed                  // another client has changed a Job or a pod
+)
+
+// Clone returns an independent cluster in the same state. It has no caches, and Intercept,
+// BeforeRead and Watch are not set. The two share the objects, which are immutable.
+func (c *Cluster) Clone() *Cluster {
+	next := *c
+	next.Intercept, next.BeforeRead, next.Watch, next.caches = nil, nil, nil, nil
+	next.slots, next.pods, next.names, next.past = slices.Clone(c.slots), c.pods.clone(), maps.Clone(c.names),
+		slices.Clone(c.past)
+	return &next
+}
+
+// Clone returns a cache with the same content for a clone of its cluster.
+func (s *Cache) Clone(of *Cluster) *Cache {
+	next := *s
+	next.c, next.pods = of, s.pods.clone()
+	next.jobs = slices.Clone(s.jobs)
+	for at, slot := range s.jobs {
+		next.jobs[at].lagging = slices.Clone(slot.lagging)
+	}
+	next.lagging, next.laggingAt = slices.Clone(s.lagging), slices.Clone(s.laggingAt)
+	of.caches = append(of.caches, &next)
+	return &next
 }

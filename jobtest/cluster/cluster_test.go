@@ -4,11 +4,11 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
-	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/slowpath"
@@ -181,5 +181,109 @@ func TestCaller_adoptedPodIsDeletedAtOnce(t *testing.T) {
 		if st, want := c.Job().Status, map[bool]int32{true: 1}[ends]; st.Succeeded != want || st.Failed != 0 {
 			t.Errorf("the pod ends: %t: %d succeeded, %d failed, want %d and none", ends, st.Succeeded, st.Failed, want)
 		}
+	}
+}
+
+// A new pod has no deletion timestamp. A pod that gets one by an edit, without a grace
+// period, has a grace period of zero.
+func TestDeletionWithoutGrace(t *testing.T) {
+	at := metav1.NewTime(noon)
+	dying := func(p *corev1.Pod) { p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &at, nil }
+	c, _ := newStage(t, 1)
+	sent := named("a")
+	dying(sent)
+	sent.DeletionGracePeriodSeconds = new(int64(30))
+	uid := c.Add(sent).UID
+	if pod := c.Pod(uid); pod.DeletionTimestamp != nil || pod.DeletionGracePeriodSeconds != nil {
+		t.Errorf("the new pod is deleted at %v with a grace of %v, want neither", pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds)
+	}
+	c.Edit(uid, dying)
+	c.Delete(uid, 0)
+	c.Delete(uid, 30)
+	if pod := c.Pod(uid); pod == nil || pod.DeletionTimestamp == nil || !slices.Contains(pod.Finalizers, "example.com/held") {
+		t.Errorf("got %v, want a pod that is being deleted and has a finalizer", pod)
+	}
+	c.Edit(uid, func(p *corev1.Pod) { p.Finalizers = nil })
+	if pod := c.Pod(uid); pod != nil {
+		t.Errorf("got %v, want none: it has no finalizer any more", pod)
+	}
+	b := c.Add(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "b"}}).UID
+	c.Edit(b, dying)
+	if pod := c.Pod(b); pod != nil {
+		t.Errorf("got %v, want none: it never had a finalizer", pod)
+	}
+}
+
+// "A sequence number representing a specific generation of the desired state." (ObjectMeta.generation)
+// The API server raises it when the spec changes, and when a deletion begins.
+func TestGeneration(t *testing.T) {
+	c, _ := newStage(t, 1)
+	expect := func(what string, want int64) {
+		t.Helper()
+		if got := c.Job().Generation; got != want {
+			t.Errorf("%s: generation %d, want %d", what, got, want)
+		}
+	}
+	expect("a new Job", 1)
+	suspend := func(spec *batchv1.JobSpec) { spec.Suspend = new(true) }
+	must(t, c.EditJob(suspend))
+	expect("another spec", 2)
+	must(t, c.EditJob(suspend))
+	expect("the same spec", 2)
+	c.SetStatus(batchv1.JobStatus{Failed: 1})
+	expect("another status", 2)
+	c.DeleteJob(metav1.DeletePropagationForeground)
+	expect("a deletion", 3)
+	c.DeleteJob(metav1.DeletePropagationForeground)
+	expect("another deletion", 3)
+}
+
+func named(name string) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Finalizers: []string{"example.com/held"}}}
+}
+
+// Neither a controller nor a user can create a pod whose name is in use, and the existing
+// pod stays unchanged. A name that becomes free can be used again.
+func TestAlreadyExists(t *testing.T) {
+	c, cache := newStage(t, 1)
+	creates := func(name string) error {
+		return c.Run(controllerFunc(func(client *cluster.Client) error {
+			_, err := client.CreatePod(named(name))
+			return err
+		}), cache).Err
+	}
+	must(t, creates("a"))
+	if err := creates("a"); !apierrors.IsAlreadyExists(err) {
+		t.Errorf("the second pod with this name: got %v, want AlreadyExists", err)
+	}
+	if pod := c.Add(named("a")); pod != nil || len(c.Pods()) != 1 {
+		t.Errorf("Add returns %v, and there are %d pods; want none and 1", pod, len(c.Pods()))
+	}
+	first := c.Pods()[0]
+	out := c.Run(controllerFunc(func(client *cluster.Client) error {
+		_, err := client.PatchPod(first, []byte(`{"metadata":{"uid":"`+string(first.UID)+`","$deleteFromPrimitiveList/finalizers":["example.com/held"]}}`))
+		return err
+	}), cache)
+	if out.Err != nil || len(c.Pods()[0].Finalizers) != 0 {
+		t.Errorf("patching the pod by name: got %v, finalizers %v; want none", out.Err, c.Pods()[0].Finalizers)
+	}
+	c.Vanish(first.UID)
+	if err := creates("a"); err != nil || len(c.Pods()) != 1 || c.Pods()[0].UID == first.UID {
+		t.Errorf("the name is free again: got %v and %d pods, want one with another UID", err, len(c.Pods()))
+	}
+}
+
+// If an edit gives a pod the name of another pod, the name survives the removal of the
+// other pod.
+func TestNameTakenOverByAnEdit(t *testing.T) {
+	c, cache := newStage(t, 1)
+	a, b := c.Add(named("a")), c.Add(named("b"))
+	c.Edit(b.UID, func(p *corev1.Pod) { p.Name = "a" })
+	c.Vanish(a.UID)
+	out := c.Run(controllerFunc(func(client *cluster.Client) error {
+		return client.DeletePod(c.Pod(b.UID), metav1.DeleteOptions{})
+	}), cache)
+	if out.Err != nil || c.Pod(b.UID).DeletionTimestamp == nil {
+		t.Errorf("got %v, and the pod is not being deleted", out.Err)
 	}
 }

@@ -17,10 +17,10 @@ import (
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/group"
 	"github.com/jobfate/jobfate/internal/census"
+	"github.com/jobfate/jobfate/internal/classify"
 	"github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/decidetest"
 	"github.com/jobfate/jobfate/machine"
-	"github.com/jobfate/jobfate/tracking"
 )
 
 // These are the tests of what decisions cost: how much memory they allocate, and how the statements that they execute
@@ -86,6 +86,14 @@ func TestAllocations(t *testing.T) {
 			}
 		}})
 	}
+	var driver group.Driver
+	view := largeView(t, 1000)
+	rows = append(rows, costly{"a sync of a group in which nothing has failed", usage{}, func() {
+		driver.Begin(view)
+		if batch := driver.Next(); len(batch) > 0 || len(driver.Result().Plan.Succeeded) != 1 {
+			t.Fatalf("%d requests", len(batch))
+		}
+	}})
 	policy := &group.Policy{Rules: []group.Rule{{Steps: []group.Step{{Action: group.FailGroup}}}}}
 	rows = append(rows, costly{"a group without failures, not prepared", usage{}, func() {
 		if got, err := group.Decide(policy, state, nil, podtest.Noon()); err != nil || got.Changed {
@@ -180,7 +188,7 @@ func BenchmarkSlope_uids(b *testing.B) {
 			pods[i].UID = types.UID(fmt.Sprintf("%08x%s-", i, "\x2f\x64\xbd\x78\x64\x1d\x76\xa0"))
 		}
 		return func() {
-			if !census.New(&tracking.Classifier{}, n).Read(pods) {
+			if !census.New(&classify.Classifier{}, n).Read(pods) {
 				b.Fatal("two pods have the same UID")
 			}
 		}
@@ -206,8 +214,20 @@ func BenchmarkSlope_members(b *testing.B) {
 		d, state, failures := largeGroup(b, n)
 		return func() {
 			got, err := d.Decide(state, failures, podtest.After(100_000).Time)
-			if err != nil || got.Action != group.RestartMember || got.Open != len(failures)-1 {
+			if err != nil || got.Action != group.RestartMember || int(got.Open) != len(failures)-1 {
 				b.Fatalf("%v, %d open, %v", got.Action, got.Open, err)
+			}
+		}
+	})
+}
+
+func BenchmarkSlope_driver(b *testing.B) {
+	grows(b, func(n int) func() {
+		var d group.Driver
+		view := largeView(b, n)
+		return func() {
+			if d.Begin(view); len(d.Next()) > 0 {
+				b.Fatal("a member that has succeeded needs no request")
 			}
 		}
 	})

@@ -125,7 +125,7 @@ func (o *observer) check(t *rapid.T) {
 	if diff != "" {
 		t.Fatal(diff)
 	}
-	if f := d.Facts(); f != nil && f.Planned && rapid.Bool().Draw(t, "stored") {
+	if f := d.Facts(); d.Action != "" && rapid.Bool().Draw(t, "stored") {
 		job := o.in.Job.DeepCopy()
 		job.Status = *f.Status.DeepCopy()
 		for _, pod := range d.Strip {

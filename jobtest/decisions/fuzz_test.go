@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,6 +20,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/decidetest"
 	"github.com/jobfate/jobfate/validation"
+	"github.com/jobfate/jobfate/validation/defaulting"
 )
 
 // fuzzOptions lists the sets of options that checkDecision decides with.
@@ -68,7 +71,7 @@ func checkVerdictFirst(t fatal, s decide.Snapshot, d decide.Decision, opts []dec
 	first, _ := d.VerdictFirst()
 	checkStatuses(t, s.Job, first, decide.Settled{})
 	ends := len(d.Delete) > 0 && d.Delete[0].Cause == decide.CauseJobEnds
-	if !ends || d.Facts().EndStored {
+	if !ends || d.Facts().EndStored() {
 		if len(first.Delete) != len(d.Delete) || len(first.Strip) != len(d.Strip) {
 			t.Fatalf("nothing has to be stored first, but %d and %d pods become %d and %d", len(d.Delete), len(d.Strip),
 				len(first.Delete), len(first.Strip))
@@ -88,12 +91,11 @@ func checkVerdictFirst(t fatal, s decide.Snapshot, d decide.Decision, opts []dec
 	if err != nil {
 		t.Fatalf("after the verdict: %v", err)
 	}
-	writes := func(d decide.Decision, before ...decide.Metric) string {
-		return decidetest.ToJSON([]any{d.Delete, d.Strip, d.Backoff, d.Events, sum(before, d.Metrics),
-			decidetest.Settle(d, d.Strip...), d.Facts().Status})
+	writes := func(d decide.Decision, before ...decide.Metric) []any {
+		return []any{d.Delete, d.Strip, d.Backoff, d.Events, sum(before, d.Metrics), decidetest.Settle(d, d.Strip...), d.Facts().Status}
 	}
-	if got, want := writes(next, first.Metrics...), writes(d); got != want {
-		t.Fatalf("once the verdict is stored:\n%s\nwithout that:\n%s", got, want)
+	if diff := cmp.Diff(writes(d), writes(next, first.Metrics...), cmpopts.EquateEmpty()); diff != "" {
+		t.Fatalf("(-without storing the verdict +once it is stored)\n%s", diff)
 	}
 }
 
@@ -107,7 +109,7 @@ func sum(all ...[]decide.Metric) map[string]int64 {
 }
 
 func checkStatuses(t fatal, job *batchv1.Job, d decide.Decision, s decide.Settled) {
-	stored := validation.Defaulted(job)
+	stored := defaulting.Job(job)
 	stored.ResourceVersion = "1"
 	if len(validation.Status(stored)) > 0 || len(validation.StatusUpdate(stored, stored)) > 0 {
 		return

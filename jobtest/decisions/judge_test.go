@@ -1,8 +1,10 @@
 package decisions
 
 import (
-	"github.com/jobfate/jobfate/decide"
 	"slices"
+
+	"github.com/jobfate/jobfate/decide"
+	"github.com/jobfate/jobfate/internal/classify"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -11,8 +13,8 @@ import (
 
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/referee"
-	"github.com/jobfate/jobfate/tracking"
 	"github.com/jobfate/jobfate/validation"
+	"github.com/jobfate/jobfate/validation/defaulting"
 )
 
 // judging is a run whose writes the referee sees, in the order in which a Machine makes them.
@@ -28,7 +30,7 @@ type judging struct {
 // judge returns the first violation of a property. The decision assumes that the claims succeed,
 // so the referee sees the other writes as if the snapshot had been taken after them.
 func (r run) judge() *referee.Violation {
-	j := &judging{run: r, job: validation.Defaulted(r.s.Job), pods: slices.Clone(r.s.Pods)}
+	j := &judging{run: r, job: defaulting.Job(r.s.Job), pods: slices.Clone(r.s.Pods)}
 	j.view = cluster.View{Now: r.s.Now, Job: j.job, Pods: slices.Clone(r.s.Pods)}
 	j.ghost.Started(j.job)
 	j.ghost.Forgive() // the backoff record need not know these failures
@@ -44,7 +46,7 @@ func (r run) judge() *referee.Violation {
 	}
 	j.ghost.StateLost = false
 	for _, pod := range j.pods {
-		j.ghost.Tampered[pod.UID] = !metav1.IsControlledBy(pod, j.job) || !tracking.Selects(j.job, pod)
+		j.ghost.Tampered[pod.UID] = !metav1.IsControlledBy(pod, j.job) || !classify.Selects(j.job, pod)
 	}
 	for _, p := range r.s.InFlight.Pods {
 		j.inFlight(p)
@@ -121,10 +123,10 @@ func (j *judging) owner() metav1.OwnerReference {
 
 func (j *judging) claimPatch(c decide.Claim) func(*corev1.Pod) []byte {
 	return func(pod *corev1.Pod) []byte {
-		switch c.Relation {
-		case tracking.Adoptable:
+		switch c.Action {
+		case decide.ClaimAdopt:
 			return builtin.AdoptPatch(pod, j.owner())
-		case tracking.Releasable:
+		case decide.ClaimRelease:
 			return builtin.ReleasePatch(pod, j.job.UID)
 		}
 		return builtin.StripPatch(pod)

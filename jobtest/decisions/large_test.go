@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/group"
+	"github.com/jobfate/jobfate/group/jobs"
 	"github.com/jobfate/jobfate/indexset"
 	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/decidetest"
@@ -177,6 +178,21 @@ func thirds(n int) machine.View {
 	view := fresh(s.Job, pods...)
 	view.Now = s.Now
 	return view
+}
+
+// largeView returns a group of n members that have all been restarted once. One has succeeded, the others run.
+func largeView(t testing.TB, n int) group.View {
+	_, state, _ := largeGroup(t, n)
+	v := group.View{Owner: group.Owner{UID: "owner", ResourceVersion: "1", State: state}, Now: Noon()}
+	for i := range n {
+		job := NewJob()
+		if i == n/2 {
+			Has(batchv1.JobComplete)(job)
+		}
+		m := group.Member{Name: fmt.Sprintf("workers-%d", i), Template: "workers"}
+		v.Members = append(v.Members, &jobs.Job{Member: m, Job: job, Attempt: 1})
+	}
+	return v
 }
 
 // largeGroup returns a group of n members in which one of ten has failed, a policy of ten rules of which

@@ -23,11 +23,13 @@ import (
 	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/failurepolicy"
+	"github.com/jobfate/jobfate/internal/classify"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/decidetest"
 	"github.com/jobfate/jobfate/jobtest/effort"
 	"github.com/jobfate/jobfate/jobtest/referee"
 	"github.com/jobfate/jobfate/machine"
+	"github.com/jobfate/jobfate/machine/route"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -72,7 +74,7 @@ func TestOptions_keys(t *testing.T) {
 	if notes := explain.Of(d).Notes(); !slices.ContainsFunc(notes, func(n explain.Reason) bool { return n.Text == note }) {
 		t.Errorf("the notes lack %q: %+v", note, notes)
 	}
-	if routed := machine.RouteOf(nil, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "lost", Namespace: "ns", Finalizers: []string{"example.com/counted"}}},
+	if routed := route.Of(nil, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "lost", Namespace: "ns", Finalizers: []string{"example.com/counted"}}},
 		func(string) []*batchv1.Job { return nil }, own); len(routed) != 1 {
 		t.Errorf("a pod without an owner that has the finalizer is routed to %v", routed)
 	}
@@ -314,6 +316,7 @@ func TestOptions_pods(t *testing.T) {
 		s, after := snapshotsOf[kind].Draw(t, "snapshot"), rapid.SampledFrom([]time.Duration{1, time.Minute}).Draw(t, "after")
 		said, next := s, time.Duration(math.MaxInt64)
 		said.Pods, s.Pods = nil, slices.Clone(s.Pods)
+		of, _ := classify.Of(s.Job, tracking.Keys{}.WithDefaults(), classify.Options{})
 		for i, pod := range s.Pods {
 			pod = pod.DeepCopy()
 			s.Pods[i] = pod
@@ -335,7 +338,7 @@ func TestOptions_pods(t *testing.T) {
 			switch was := pod.Status.Phase; {
 			case was != counted.Status.Phase:
 				what = fmt.Sprintf("%s, was %s", counted.Status.Phase, was)
-			case was == corev1.PodFailed || was == corev1.PodSucceeded || !slices.Contains(ownPods(s), pod):
+			case was == corev1.PodFailed || was == corev1.PodSucceeded || !of.Relation(pod).Own():
 			case pod.DeletionTimestamp != nil && referee.Rules{LostAfter: after}.Counted(pod, pod.DeletionTimestamp.Add(after)) != pod:
 				next = min(next, pod.DeletionTimestamp.Add(after).Sub(s.Now))
 			}
@@ -352,7 +355,7 @@ func TestOptions_pods(t *testing.T) {
 			t.Fatalf("-phases +options\n%s", diff)
 		}
 		due := slices.DeleteFunc([]time.Duration{want.Requeue, next}, func(d time.Duration) bool { return d == 0 || d == math.MaxInt64 })
-		if f := got.Facts(); f.Planned && len(due) > 0 && got.Requeue != slices.Min(due) {
+		if got.Action != "" && len(due) > 0 && got.Requeue != slices.Min(due) {
 			t.Fatalf("the next sync is due in %s, want the least of %v", got.Requeue, due)
 		}
 	})

@@ -124,17 +124,3 @@ func decideAll(t *rapid.T, s decide.Snapshot, opts ...decide.Option) everything 
 		Requeue:     d.Requeue,
 	}
 }
-
-// ownPods returns the pods that the Job owns or adopts.
-func ownPods(s decide.Snapshot) (own []*corev1.Pod) {
-	of, err := tracking.ClassifierOf(s.Job, builtin, tracking.Options{})
-	if err != nil {
-		panic(err)
-	}
-	for _, pod := range s.Pods {
-		if of.Relation(pod).Own() {
-			own = append(own, pod)
-		}
-	}
-	return own
-}

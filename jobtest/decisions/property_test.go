@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/explain"
+	"github.com/jobfate/jobfate/internal/classify"
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/jobtest/decidetest"
 	"github.com/jobfate/jobfate/jobtest/referee"
@@ -50,12 +51,13 @@ func (r run) checkLists(t *rapid.T) {
 	if len(r.d.Create) > 0 && len(r.d.Delete) > 0 {
 		t.Fatalf("%d to create and %d to delete", len(r.d.Create), len(r.d.Delete))
 	}
+	names := tracking.Keys{}.WithDefaults()
 	for _, c := range r.d.Create {
-		var want tracking.Counts
+		var want classify.Counts
 		if c.Replaces != nil {
-			want = builtin.CountsOf(c.Replaces.Annotations).Next(referee.Action(r.s.Job, c.Replaces) != batchv1.PodFailurePolicyActionIgnore)
+			want = classify.CountsOf(&names, c.Replaces.Annotations).Next(referee.Action(r.s.Job, c.Replaces) != batchv1.PodFailurePolicyActionIgnore)
 		}
-		if got := builtin.CountsOf(c.Pod().Annotations); got != want && r.s.Job.Spec.BackoffLimitPerIndex != nil {
+		if got := classify.CountsOf(&names, c.Pod().Annotations); got != want && r.s.Job.Spec.BackoffLimitPerIndex != nil {
 			t.Fatalf("index %d: counts %+v, want %+v", c.Index, got, want)
 		}
 	}

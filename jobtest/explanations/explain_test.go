@@ -3,6 +3,7 @@ package explanations
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -203,7 +204,7 @@ func TestExplanation_stoppedUnrun(t *testing.T) {
 	}
 	e := explained(t, job)
 	for index, want := range map[int32]string{
-		-1: "not an index of the Job", 0: "index 0: completed", 1: "index 1: failed", 2: "index 2: not run, because the Job is Failed",
+		-1: "not an index of the Job", 0: "index 0: completed", 1: "index 1: failed", 2: "index 2: not done, because the Job is Failed",
 		3: "index 3: not an index of the Job",
 	} {
 		if got := e.Index(index).String(); got != want {
@@ -404,67 +405,88 @@ func TestExplanation_waitsForTheTerminating(t *testing.T) {
 	t.Error("the waits do not include the last of the terminating pods")
 }
 
-// For any snapshot, each index is counted once and is in one group, and the reason for the
-// decision is among the causes.
-func TestRandom_totals(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		s := jobtest.Snapshots(jobtest.Wild()).Draw(t, "snapshot")
-		d, err := decide.Job(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		e := explain.Of(d)
-		code, n := e.Job().Code, 0
-		for _, c := range e.Causes() {
-			if c.Code == code {
-				n++
+// A pod that can never be counted has a note.
+func TestNotes_podsThatCannotBeCounted(t *testing.T) {
+	const tracking, other = batchv1.JobTrackingFinalizer, "example.com/tracking"
+	for _, test := range []struct {
+		name      string
+		indexed   bool
+		completed string // of an Indexed Job
+		succeeded int32
+		pods      []*corev1.Pod
+		want      []string
+		listed    types.UID // in status.uncountedTerminatedPods
+	}{
+		{"counted by index", true, "0", 1, []*corev1.Pod{finished("a", "0")}, nil, ""},
+		{"counted by number", false, "", 1, []*corev1.Pod{finished("a", "")}, nil, ""},
+		{"listed, and not yet moved to the counter", false, "", 0, []*corev1.Pod{finished("a", "")}, nil, "a"},
+		{"still to be counted", true, "", 0, []*corev1.Pod{finished("a", "0", tracking)}, nil, ""},
+		{"no finalizer, Indexed", true, "0", 1, []*corev1.Pod{finished("a", "0"), finished("b", "1")},
+			[]string{"1 pod succeeded without the finalizer batch.kubernetes.io/job-tracking and cannot be counted, such as b"}, ""},
+		{"another finalizer", true, "", 0, []*corev1.Pod{finished("a", "0", other), finished("b", "1", other)},
+			[]string{"2 pods succeeded without the finalizer batch.kubernetes.io/job-tracking and cannot be counted, such as b"}, ""},
+		{"no finalizer, not Indexed", false, "", 1, []*corev1.Pod{finished("a", ""), finished("b", "")},
+			[]string{"1 pod succeeded without the finalizer batch.kubernetes.io/job-tracking and cannot be counted, such as b"}, ""},
+		{"failed, and counted", false, "", 0, []*corev1.Pod{in(corev1.PodFailed, finished("a", ""))}, nil, ""},
+		{"failed", false, "", 0, []*corev1.Pod{in(corev1.PodFailed, finished("a", "")), in(corev1.PodFailed, finished("b", ""))},
+			[]string{"1 pod failed without the finalizer batch.kubernetes.io/job-tracking and cannot be counted, such as b"}, ""},
+		{"running", true, "", 0, []*corev1.Pod{in(corev1.PodRunning, finished("a", "0")), in(corev1.PodRunning, finished("b", "1", tracking))},
+			[]string{"1 active pod without the finalizer batch.kubernetes.io/job-tracking cannot be counted, such as a: add the finalizer, or delete the pod, so that it is replaced"}, ""},
+		{"no index", true, "", 0, []*corev1.Pod{finished("a", "", tracking), finished("b", "7", tracking)},
+			[]string{"2 pods finished without an index below completions and cannot be counted, such as a"}, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			three := int32(3)
+			job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "job", UID: "job-uid"}}
+			job.Spec.Completions, job.Status.CompletedIndexes, job.Status.Succeeded = &three, test.completed, test.succeeded
+			job.Spec.Parallelism, job.Status.Failed = &three, 1
+			if mode := batchv1.IndexedCompletion; test.indexed {
+				job.Spec.CompletionMode = &mode
 			}
-		}
-		// Other rows say more than the reason for the decision.
-		said := map[explain.Code]bool{explain.JobRunning: true, explain.JobSuspended: true, explain.JobFinished: true}
-		if n < 1 && !said[code] || n > 1 {
-			t.Fatalf("%s occurs %d times in %v", code, n, e.Causes())
-		}
-		totals := e.Totals()
-		for _, n := range []int{totals.Done, totals.Running, totals.Starting, totals.Waiting, totals.Stuck, totals.Terminating, totals.BackingOff, totals.Pending, totals.Failed, totals.Stopped} {
-			if n < 0 {
-				t.Fatalf("%+v", totals)
+			if test.listed != "" {
+				job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Succeeded: []types.UID{test.listed}}
 			}
-		}
-		if mode := s.Job.Spec.CompletionMode; mode == nil || *mode != "Indexed" {
-			return
-		}
-		sum := totals.Done + totals.Running + totals.Starting + totals.Waiting + totals.Stuck + totals.Terminating + totals.BackingOff + totals.Pending + totals.Failed + totals.Stopped
-		inGroups := totals.Done
-		for _, g := range e.Groups() {
-			inGroups += g.Indexes.Len()
-		}
-		if want := int(*s.Job.Spec.Completions); sum != want || inGroups != want {
-			t.Fatalf("%+v count %d, the groups hold %d, want %d", totals, sum, inGroups, want)
-		}
-	})
+			now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+			d, err := decide.Job(decide.Snapshot{Job: job, Pods: test.pods, Now: now})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			if stale, err := decide.Job(decide.Snapshot{Job: job, Pods: test.pods, Now: now, InFlight: decide.InFlight{Status: true}}); err != nil {
+				t.Fatal(err)
+			} else if slices.ContainsFunc(explain.Of(stale).Notes(), func(n explain.Reason) bool {
+				return n.Code == explain.NoteNotCounted && strings.Contains(n.Text, "without the finalizer")
+			}) {
+				t.Error("a Job older than the last status write has a note about uncounted pods")
+			}
+			for _, note := range explain.Of(d).Notes() {
+				if note.Code == explain.NoteNotCounted {
+					got = append(got, note.Text)
+				}
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("notes (-want +got):\n%s", diff)
+			}
+		})
+	}
 }
 
-// A caller's status write that is not observed ranks before the causes in the stale Job. The
-// zero Explanation has no cause.
-func TestCause_own(t *testing.T) {
-	job := decidetest.SpecJob(t, "completions: 3\nparallelism: 3")
-	in := decide.Snapshot{Job: job, Pods: []*corev1.Pod{decidetest.PodIn(job, 1, corev1.PodRunning)}, Now: job.CreationTimestamp.Time}
-	for _, c := range []struct {
-		inFlight decide.InFlight
-		want     explain.Code
-	}{
-		{decide.InFlight{Status: true, Creations: 1}, explain.JobStale},
-		{decide.InFlight{Creations: 1}, explain.JobInFlight},
-		{decide.InFlight{}, explain.JobCreating},
-	} {
-		in.InFlight = c.inFlight
-		d, err := decide.Job(in)
-		if got := explain.Of(d).Cause().Code; err != nil || got != c.want {
-			t.Errorf("%+v: got %s and %v, want %s", c.inFlight, got, err, c.want)
-		}
+// in returns the pod in another phase.
+func in(phase corev1.PodPhase, pod *corev1.Pod) *corev1.Pod {
+	pod.Status.Phase = phase
+	return pod
+}
+
+// finished returns a pod of the Job that has succeeded.
+func finished(name, index string, finalizers ...string) *corev1.Pod {
+	yes := true
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Name: name, UID: types.UID(name), Finalizers: finalizers,
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "job", UID: "job-uid", Controller: &yes}},
+	}}
+	if index != "" {
+		pod.Annotations = map[string]string{batchv1.JobCompletionIndexAnnotation: index}
 	}
-	if zero := (explain.Explanation{}); zero.Cause().Code != "" || len(zero.Causes()) != 0 || zero.Totals() != (explain.Totals{}) || zero.Groups() != nil {
-		t.Error("the zero Explanation is not empty")
-	}
+	pod.Status.Phase = corev1.PodSucceeded
+	return pod
 }

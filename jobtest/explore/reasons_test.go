@@ -55,7 +55,7 @@ func TestReasons(t *testing.T) {
 			}
 		})
 	}
-	for _, reason := range []string{"by a rule", "by the limit", "its pod is gone", "FailJob", "beside another failure", "demand ends", "demand goes on"} {
+	for _, reason := range []string{"by a rule", "by the limit", "its pod is gone", "FailJob", "beside another failure", "the Job ends", "demand ends", "demand goes on"} {
 		if reached[reason] == 0 {
 			t.Errorf("no decision is about an index or a Job that failed: %s", reason)
 		}
@@ -160,9 +160,13 @@ func (o failureOracle) checkIndex(index int32, said explain.IndexReason, reached
 		return nil
 	}
 	want := "failed"
-	if len(fatal) == 0 {
+	switch {
+	case o.job.Spec.BackoffLimitPerIndex == nil && len(pods) > 0 && strings.HasPrefix(said.Text, "failed, and not done, because the Job "):
+		reached["the Job ends"]++
+		return nil
+	case len(fatal) == 0:
 		reached["its pod is gone"]++
-	} else {
+	default:
 		if named == nil || o.why(named) == "" {
 			return fmt.Errorf("the pod does not fail it")
 		}

@@ -9,7 +9,7 @@ import (
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/jobfate/jobfate/validation"
+	"github.com/jobfate/jobfate/validation/defaulting"
 )
 
 // setPointer sets a value that is nil.
@@ -45,7 +45,7 @@ func defaultRequests(r *corev1.ResourceRequirements) {
 // defaultPodSpec sets the defaults of the spec of a pod or a pod template. The API server always
 // shows the service account under both names.
 func defaultPodSpec(spec *corev1.PodSpec) {
-	*spec = *validation.DefaultedPodSpec(spec)
+	*spec = *defaulting.PodSpec(spec)
 	spec.ServiceAccountName, spec.DeprecatedServiceAccount =
 		cmp.Or(spec.ServiceAccountName, spec.DeprecatedServiceAccount),
 		cmp.Or(spec.DeprecatedServiceAccount, spec.ServiceAccountName)

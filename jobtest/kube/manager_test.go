@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -21,6 +22,9 @@ import (
 
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
+
+// The default handlers wait for decades in a bubble: see the package kube.
+func init() { utilruntime.ErrorHandlers = nil }
 
 // jobReconciler is a typical Reconciler. It creates one pod per completion and counts those
 // that succeeded.

@@ -16,19 +16,20 @@ import (
 
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/validation"
+	"github.com/jobfate/jobfate/validation/defaulting"
 )
 
 var jobRules = rules{
 	defaults: func(o Object) {
 		job := o.(*batchv1.Job)
-		*job = *validation.Defaulted(job)
+		*job = *defaulting.Job(job)
 		defaultPodSpec(&job.Spec.Template.Spec)
 	},
 	// The defaults come last, because the source of the labels depends on which labels were
 	// set.
 	create: func(o Object) {
 		job := o.(*batchv1.Job)
-		*job = *validation.Prepared(job)
+		*job = *defaulting.Prepared(job)
 	},
 	validate: func(o Object) field.ErrorList {
 		job := o.(*batchv1.Job)

@@ -363,16 +363,6 @@ func TestVerdicts(t *testing.T) {
 			status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Succeeded: []types.UID{"pod-1"}}
 			k.SetStatus(*status)
 		}, ""},
-		{"a replacement is created before its delay has passed", two, referee.Rules{Backoff: backoff.Policy{Base: 20 * time.Second}}, func(k *refereed) {
-			k.End("pod-1", 1)
-			k.sync()
-			k.Now = k.Now.Add(10 * time.Second)
-		}, "S12"},
-		{"a replacement for an index is created before its delay has passed", perIndex, referee.Rules{Backoff: backoff.Policy{Base: 20 * time.Second}}, func(k *refereed) {
-			k.End("pod-1", 1)
-			k.sync()
-			k.Now = k.Now.Add(10 * time.Second)
-		}, "S12"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			k := newRefereed(t, test.rules, test.spec)

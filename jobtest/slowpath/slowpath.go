@@ -5,12 +5,15 @@ package slowpath
 import (
 	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/decide"
+	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/jobtest/inside"
 	"github.com/jobfate/jobfate/machine"
 )
@@ -34,26 +37,69 @@ func compared(s decide.Snapshot, o decide.Option, usual inside.Usual) (decide.De
 // Diff describes how two decisions on the same snapshot differ, their facts included. It returns
 // an empty string if they do not.
 func Diff(got, want decide.Decision) (diff string) {
-	for _, part := range [][2]reflect.Value{
-		{reflect.ValueOf(got), reflect.ValueOf(want)},
-		{reflect.ValueOf(factsOf(got)), reflect.ValueOf(factsOf(want))},
-	} {
-		for i := range part[0].NumField() {
-			if !part[0].Type().Field(i).IsExported() {
-				continue
-			}
-			name := part[0].Type().Field(i).Name
-			a, b := comparable(part[0].Field(i).Interface()), comparable(part[1].Field(i).Interface())
-			if !reflect.DeepEqual(a, b) {
-				diff += fmt.Sprintf("%s: got %+v, want %+v\n", name, a, b)
-			}
-		}
-	}
+	diff = diffFields(reflect.ValueOf(&got).Elem(), reflect.ValueOf(&want).Elem(), ofDecision)
 	a, b := settled(got), settled(want)
 	if !reflect.DeepEqual(a, b) {
 		diff += fmt.Sprintf("after the finalizers are removed: got %+v, want %+v\n", a, b)
 	}
-	return diff + diffPods(got.Facts(), want.Facts())
+	facts, wantFacts := got.Facts(), want.Facts()
+	if facts == nil || wantFacts == nil {
+		if facts != wantFacts {
+			diff += fmt.Sprintf("facts: got %+v, want %+v\n", facts, wantFacts)
+		}
+		return diff
+	}
+	return diff + diffFields(reflect.ValueOf(facts).Elem(), reflect.ValueOf(wantFacts).Elem(), ofFacts) +
+		diffPods(facts, wantFacts)
+}
+
+// The fields that are compared.
+var (
+	ofDecision = exported(reflect.TypeFor[decide.Decision]())
+	ofFacts    = exported(reflect.TypeFor[decide.Facts]())
+)
+
+// exported returns the exported fields of a struct, and instead of a part of the facts its fields.
+func exported(of reflect.Type) (all []reflect.StructField) {
+	for _, field := range reflect.VisibleFields(of) {
+		switch {
+		case !field.IsExported():
+		case strings.HasSuffix(field.Type.Name(), "Facts"):
+			for _, part := range exported(field.Type) {
+				part.Index = append(slices.Clone(field.Index), part.Index...)
+				all = append(all, part)
+			}
+		default:
+			all = append(all, field)
+		}
+	}
+	return all
+}
+
+func diffFields(got, want reflect.Value, fields []reflect.StructField) (diff string) {
+	for i := range fields {
+		a, b := got.FieldByIndex(fields[i].Index), want.FieldByIndex(fields[i].Index)
+		if identical(a, b) {
+			continue
+		}
+		if a, b := comparable(a.Interface()), comparable(b.Interface()); !reflect.DeepEqual(a, b) {
+			diff += fmt.Sprintf("%s: got %+v, want %+v\n", fields[i].Name, a, b)
+		}
+	}
+	return diff
+}
+
+// identical finds most equal values without a copy or a text of them, which take most of the time of a search.
+func identical(a, b reflect.Value) bool {
+	switch {
+	case a.Kind() == reflect.Slice:
+		return a.Len() == 0 && b.Len() == 0
+	case a.Type() == reflect.TypeFor[indexset.Set]():
+		return a.Addr().Interface().(*indexset.Set).Equal(b.Interface().(indexset.Set))
+	case a.Kind() == reflect.Struct:
+		return a.Type().Comparable() && a.Interface() == b.Interface()
+	}
+	return a.Comparable() && a.Equal(b)
 }
 
 // settled returns the decision on a Job after all finalizers are removed.
@@ -67,26 +113,18 @@ func settled(d decide.Decision) decide.Settled {
 
 // diffPods compares the pods, and those that the next pods replace.
 func diffPods(got, want *decide.Facts) string {
-	if got == nil || want == nil {
-		return ""
+	all, wanted := got.Pods(), want.Pods()
+	same := func(a, b *decide.PodFacts) bool { return *a == *b || reflect.DeepEqual(a, b) }
+	if !slices.EqualFunc(all, wanted, same) || !slices.Equal(got.Others(), want.Others()) {
+		return fmt.Sprintf("pods: got %+v, want %+v\n", all, wanted)
 	}
-	if a, b := got.Pods(), want.Pods(); !reflect.DeepEqual(a, b) || !reflect.DeepEqual(got.Others(), want.Others()) {
-		return fmt.Sprintf("pods: got %+v, want %+v\n", a, b)
-	}
-	for _, r := range want.Pods() {
+	for _, r := range wanted {
 		a, b := got.Predecessor(r.Index), want.Predecessor(r.Index)
 		if (a == nil) != (b == nil) || a != nil && a.Pod != b.Pod {
 			return fmt.Sprintf("index %d: the next pod replaces %+v, want %+v\n", r.Index, a, b)
 		}
 	}
 	return ""
-}
-
-func factsOf(d decide.Decision) decide.Facts {
-	if f := d.Facts(); f != nil {
-		return *f
-	}
-	return decide.Facts{}
 }
 
 // creation is a creation with its pod.
@@ -115,7 +153,7 @@ func comparable(value any) any {
 	case decide.InFlight:
 		return nil // an input
 	case *batchv1.Job, *batchv1.JobStatus:
-		return value // their texts take most of the time of a search
+		return value // their texts take long
 	case fmt.Stringer:
 		return value.String()
 	}

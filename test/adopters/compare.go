@@ -4,13 +4,15 @@ import (
 	"encoding/json"
 	"flag"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/jobfate/jobfate/examples/replace"
+	"github.com/jobfate/jobfate/jobstatus"
 )
 
 var inputs = flag.Int("inputs", 100_000, "number of random Jobs of each kind")
@@ -55,16 +57,22 @@ var Contradictory = Class{"contradictory conditions", func(job *batchv1.Job) boo
 
 // Ended returns Complete or Failed, or the empty text for a Job that has not ended.
 func Ended(job *batchv1.Job) string {
-	how, _ := replace.Ended(job)
-	return string(how)
+	if c := jobstatus.Finished(job); c != nil {
+		return string(c.Type)
+	}
+	return ""
 }
 
-// Compare checks that the functions return the same, except on the Jobs of their classes. A test of
-// examples/replace checks that docs/replace.md names them.
-func Compare(t *testing.T, functions []Function) {
+// Compare checks that the functions return the same, except on the Jobs of their classes, and that docs/replace.md
+// has a row for each class. document is the path to it.
+func Compare(t *testing.T, document string, functions []Function) {
+	text, err := os.ReadFile(document)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var lived []*batchv1.Job
 	for seed := 0; len(lived) < *inputs; seed++ {
-		lived = append(lived, lives().Example(seed)...)
+		lived = append(lived, Lives().Example(seed)...)
 	}
 	drawn, d := make([]*batchv1.Job, *inputs), die{rand.New(rand.NewPCG(1, 2))}
 	for i := range drawn {
@@ -81,6 +89,11 @@ func Compare(t *testing.T, functions []Function) {
 			for _, c := range f.Classes {
 				if counts[c.Name] == 0 {
 					t.Errorf("no Job of the class %q is read differently", c.Name)
+				}
+				_, row, _ := strings.Cut(string(text), "\n| "+c.Name+" | ")
+				row, _, _ = strings.Cut(row, " | ")
+				if !strings.Contains(row, "`"+f.Name+"`") {
+					t.Errorf("%s: the row of the class %q is about %q", document, c.Name, row)
 				}
 			}
 		})

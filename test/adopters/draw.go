@@ -17,8 +17,8 @@ import (
 
 var noon = time.Date(2026, time.May, 1, 12, 0, 0, 0, time.UTC)
 
-// lives generates the Jobs that watchers observe while a controller runs a Job: one after each sync.
-func lives() *rapid.Generator[[]*batchv1.Job] {
+// Lives generates the Jobs that watchers observe while a controller runs a Job: one after each sync.
+func Lives() *rapid.Generator[[]*batchv1.Job] {
 	return rapid.Custom(func(t *rapid.T) (seen []*batchv1.Job) {
 		c, err := cluster.New(jobtest.LivelyJobs().Draw(t, "job"), noon)
 		if err != nil {

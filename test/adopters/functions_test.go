@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
+	jobset "sigs.k8s.io/jobset/pkg/controllers"
 
-	"github.com/jobfate/jobfate/examples/replace"
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/test/adopters"
 )
@@ -33,6 +33,15 @@ func ready(isReady bool, err error) string {
 		return string(jobstatus.Complete)
 	}
 	return ""
+}
+
+// endedOrFailing returns how a Job ends, a failure as soon as it is decided.
+func endedOrFailing(job *batchv1.Job) string {
+	o := jobstatus.OutcomeOf(job)
+	if o.Phase == jobstatus.Failing || o.Phase == jobstatus.Failed {
+		return string(jobstatus.Failed)
+	}
+	return adopters.Ended(job)
 }
 
 func compute(job *batchv1.Job) string {
@@ -54,25 +63,29 @@ func compute(job *batchv1.Job) string {
 }
 
 func TestFunctions(t *testing.T) {
-	adopters.Compare(t, []adopters.Function{
+	adopters.Compare(t, "../../docs/replace.md", []adopters.Function{
 		{
 			Name: "IsJobFinished",
 			Theirs: func(job *batchv1.Job) string {
 				how, _ := kuberay.IsJobFinished(job)
 				return string(how)
 			},
-			Ours: func(job *batchv1.Job) string {
-				how, _ := replace.Finished(job)
+			Ours:    endedOrFailing,
+			Classes: []adopters.Class{adopters.Contradictory},
+		},
+		{
+			Name: "JobFinished",
+			Theirs: func(job *batchv1.Job) string {
+				_, how := jobset.JobFinished(job)
 				return string(how)
 			},
-			Classes: []adopters.Class{adopters.Contradictory},
+			Ours: adopters.Ended,
 		},
 		{
 			Name:   "status.Compute",
 			Theirs: compute,
 			Ours:   adopters.Ended,
 			Classes: []adopters.Class{
-				adopters.Contradictory,
 				{Name: "being deleted", Holds: func(job *batchv1.Job) bool { return job.DeletionTimestamp != nil }},
 			},
 		},
@@ -80,7 +93,7 @@ func TestFunctions(t *testing.T) {
 			Name:   "jobReady",
 			Lives:  true,
 			Theirs: func(job *batchv1.Job) string { return ready(jobReady(&checker, job)) },
-			Ours:   func(job *batchv1.Job) string { return ready(replace.Ready(job)) },
+			Ours:   endedOrFailing,
 			Classes: []adopters.Class{
 				{Name: "complete after many failures", Holds: func(job *batchv1.Job) bool {
 					return adopters.Has(job, batchv1.JobComplete) && job.Status.Failed > *job.Spec.BackoffLimit

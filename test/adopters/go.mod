@@ -6,7 +6,6 @@ require (
 	github.com/cloudnative-pg/cloudnative-pg v1.27.0
 	github.com/go-logr/logr v1.4.4
 	github.com/jobfate/jobfate v0.0.0
-	github.com/jobfate/jobfate/examples v0.0.0
 	github.com/jobfate/jobfate/jobtest v0.0.0
 	github.com/ray-project/kuberay/ray-operator v1.6.2
 	helm.sh/helm/v3 v3.20.0
@@ -117,6 +116,7 @@ require (
 	go.yaml.in/yaml/v2 v2.4.4 // indirect
 	go.yaml.in/yaml/v3 v3.0.4 // indirect
 	golang.org/x/exp v0.0.0-20260410095643-746e56fc9e2f // indirect
+	golang.org/x/mod v0.41.0 // indirect
 	golang.org/x/net v0.60.0 // indirect
 	golang.org/x/oauth2 v0.36.0 // indirect
 	golang.org/x/sync v0.23.0 // indirect
@@ -124,6 +124,7 @@ require (
 	golang.org/x/term v0.46.0 // indirect
 	golang.org/x/text v0.42.0 // indirect
 	golang.org/x/time v0.15.0 // indirect
+	golang.org/x/tools v0.49.0
 	gomodules.xyz/jsonpatch/v2 v2.5.0 // indirect
 	google.golang.org/genproto/googleapis/api v0.0.0-20260803160001-6ac0973c030d // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260803160001-6ac0973c030d // indirect
@@ -158,7 +159,6 @@ require (
 replace (
 	github.com/jobfate/jobfate => ../../
 	github.com/jobfate/jobfate/controller => ../../controller
-	github.com/jobfate/jobfate/examples => ../../examples
 	github.com/jobfate/jobfate/jobtest => ../../jobtest
 	github.com/jobfate/jobfate/jobtest/kube => ../../jobtest/kube
 )

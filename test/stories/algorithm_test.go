@@ -3,9 +3,11 @@ package stories
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/cockroachdb/datadriven"
 	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -14,13 +16,14 @@ import (
 
 	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/explain"
+	"github.com/jobfate/jobfate/internal/classify"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/decidetest"
+	"github.com/jobfate/jobfate/test/stories/script"
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// The algorithm of KEP-2307, step by step. Faults between the steps are in
-// algorithm_fault_test.go.
+// The algorithm of KEP-2307, step by step. TestAlgorithm_anyWriteMayFail has faults between the steps.
 
 // "The Job controller calculates the number of succeeded Pods as the sum of:
 // .status.succeeded, the size of job.status.uncountedTerminatedPods.succeeded and the number
@@ -207,10 +210,10 @@ func TestAlgorithm_cap(t *testing.T) {
 // "keeping the size of the slice under 20kb": a UID is a UUID of 36 characters.
 func TestAlgorithm_sizeOfTheLists(t *testing.T) {
 	uid := types.UID("00000000-0000-0000-0000-000000000000")
-	list := batchv1.UncountedTerminatedPods{Failed: slices.Repeat([]types.UID{uid}, tracking.DefaultCap)}
+	list := batchv1.UncountedTerminatedPods{Failed: slices.Repeat([]types.UID{uid}, classify.DefaultCap)}
 	raw, err := list.Marshal() // as etcd stores it
 	if err != nil || len(raw) >= 20_000 {
-		t.Errorf("%d UIDs take %d bytes (%v), want less than 20 kB", tracking.DefaultCap, len(raw), err)
+		t.Errorf("%d UIDs take %d bytes (%v), want less than 20 kB", classify.DefaultCap, len(raw), err)
 	}
 }
 
@@ -319,7 +322,7 @@ func TestAlgorithm_adoptionCounts(t *testing.T) {
 	pod := without(podIn(job, 1, corev1.PodRunning))
 	pod.OwnerReferences = nil
 	d := mustDecide(t, decide.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time})
-	if len(d.Claim) != 1 || d.Claim[0].Relation != tracking.Adoptable || len(d.Create) != 0 || d.Status.Active != 1 {
+	if len(d.Claim) != 1 || d.Claim[0].Action != decide.ClaimAdopt || len(d.Create) != 0 || d.Status.Active != 1 {
 		t.Fatalf("claims %v, %d to create, %d active; want one adoption, no pod, 1 active", d.Claim, len(d.Create), d.Status.Active)
 	}
 }
@@ -364,4 +367,57 @@ func TestAlgorithm_revisedTwice(t *testing.T) {
 	if st := decidetest.Settle(again, again.Strip...).Status; st == nil || st.Succeeded != 1 {
 		t.Errorf("settled: got the status %s, want 1 succeeded", toJSON(st))
 	}
+}
+
+// Faults of writes, and stale caches, change the end of no scenario of these files. In other files they may: a crash
+// delays the Job, and its successor counts the pods as failed that it finds terminating.
+func TestAlgorithm_anyWriteMayFail(t *testing.T) {
+	for _, file := range []string{"adoption", "algorithm", "backoff_delay", "deletion", "elastic", "freeing"} {
+		datadriven.RunTest(t, "testdata/scenarios/"+file+".txt", func(t *testing.T, d *datadriven.TestData) string {
+			if d.HasArg("only") && d.CmdArgs[1].Vals[0] != "jobfate" {
+				return d.Expected
+			}
+			anyWriteMayFail(t, d)
+			return d.Expected
+		})
+	}
+}
+
+func anyWriteMayFail(t *testing.T, d *datadriven.TestData) {
+	s, err := script.Parse(d.Input)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(name string, f fault, stale string) (writes int) {
+		t.Run(d.CmdArgs[0].Key+", "+name, func(t *testing.T) {
+			w := newWorld(t)
+			w.scenario, w.fault, w.stale = s, f, stale
+			if got := w.play(s, d)[0]; got != strings.TrimSpace(d.Expected) {
+				t.Errorf("the end is\n%s\nwant\n%s\n%s", got, d.Expected, w.Story())
+			}
+			if held := slices.IndexFunc(w.Pods(), builtin.HasFinalizer); held >= 0 {
+				t.Errorf("%s still has its finalizer\n%s", shortName(w.Pods()[held]), w.Story())
+			}
+			writes = w.writes
+		})
+		return writes
+	}
+	for at := range run("no fault", fault{}, "") {
+		for _, kind := range []faultKind{crashBefore, crashAfter, refuse, lose} {
+			run(fmt.Sprintf("%s %d", kind, at+1), fault{at + 1, kind}, "")
+		}
+	}
+	run("stale pods", fault{}, "pods")
+	run("stale pods and Job", fault{}, "pods,jobs")
+}
+
+// runAll lets the controller create pods, and starts the pods.
+func (w *world) runAll() {
+	w.settle()
+	for _, pod := range w.alive() {
+		if pod.DeletionTimestamp == nil {
+			w.Start(pod.UID)
+		}
+	}
+	w.settle()
 }

@@ -20,7 +20,6 @@ import (
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/jobtest/inside"
 	"github.com/jobfate/jobfate/machine"
-	"github.com/jobfate/jobfate/tracking"
 )
 
 // Run runs one sync of a Machine with the faults of the case, and returns the outcome. The
@@ -180,7 +179,7 @@ func (r *run) purpose(request machine.Request) Verb {
 	d, due := r.machine.Result().Decision, []Verb(nil)
 	for _, claim := range d.Claim {
 		if claim.Pod.UID == request.UID {
-			due = append(due, VerbOf(claim.Relation))
+			due = append(due, Verb(claim.Action))
 		}
 	}
 	if slices.ContainsFunc(d.Delete, func(d decide.Deletion) bool {
@@ -193,17 +192,6 @@ func (r *run) purpose(request machine.Request) Verb {
 	at := r.patched[request.UID]
 	r.patched[request.UID]++
 	return due[min(at, len(due)-1)]
-}
-
-// VerbOf returns the verb of the write for a claim.
-func VerbOf(r tracking.Relation) Verb {
-	switch r {
-	case tracking.Adoptable:
-		return Adopt
-	case tracking.Releasable:
-		return Release
-	}
-	return Free
 }
 
 // outcome returns the outcome of the sync.

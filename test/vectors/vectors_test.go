@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -129,7 +130,7 @@ func ended(d decide.Decision) bool { return d.Action == "" }
 func writes(d decide.Decision) []vectors.Write {
 	var w vectors.Writes
 	for _, claim := range d.Claim {
-		verb := vectors.VerbOf(claim.Relation)
+		verb := vectors.Verb(claim.Action)
 		if ended(d) {
 			verb = vectors.Free
 		}
@@ -164,4 +165,19 @@ func text(t *testing.T, v any) string {
 		t.Fatal(err)
 	}
 	return string(b)
+}
+
+// TestReader runs the reader in Python on all cases, and its test, in which each case is changed.
+func TestReader(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Fatal("the reader of the cases needs Python 3: install the package python3")
+	}
+	for _, program := range []string{"reader.py", "reader_test.py"} {
+		out, err := exec.Command(python, "-B", program).CombinedOutput()
+		t.Logf("%s:\n%s", program, out)
+		if err != nil {
+			t.Errorf("%s: %v", program, err)
+		}
+	}
 }

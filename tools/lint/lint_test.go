@@ -18,7 +18,13 @@ func TestAnalyzers(t *testing.T) {
 			if err := os.CopyFS(filepath.Join(dir, "src"), packages); err != nil {
 				t.Fatal(err)
 			}
-			analysistest.Run(t, dir, own(filepath.Join(dir, "src", mainModule))[i], mainModule+"/...")
+			for _, r := range analysistest.Run(t, dir, own(filepath.Join(dir, "src", mainModule))[i], mainModule+"/...") {
+				for _, d := range r.Diagnostics {
+					if d.Category != "" {
+						t.Errorf("the command does not show %q, which is in the category %s", d.Message, d.Category)
+					}
+				}
+			}
 		})
 	}
 }

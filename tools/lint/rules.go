@@ -21,20 +21,23 @@ const mainModule = "github.com/jobfate/jobfate"
 // needs: pure functions of their arguments. .ci/run and the Makefile read it as well.
 //
 //go:embed deciding.txt
-var deciding string
+var decidingText string
 
 //go:embed rules.toml
 var rulesText string
 
 // rules is the content of rules.toml.
 var rules = func() (out struct {
-	Layers, Names     [][3]string
-	Modules, Mutators []string
-	Groups, Banned    map[string]string
+	Layers, Names           [][3]string
+	Modules, Pure, Mutators []string
+	Groups, Banned          map[string]string
 }) {
 	must(toml.Decode(rulesText, &out))
 	return out
 }()
+
+// deciding has the folders of deciding.txt, and of the packages of other modules that are as pure.
+var deciding = append(strings.Fields(decidingText), rules.Pure...)
 
 // imports is depguard with a list for each layer, whose name is in findings.
 func imports(root string) *analysis.Analyzer {
@@ -43,7 +46,7 @@ func imports(root string) *analysis.Analyzer {
 			Allow: allowed("~ ~/ k8s operator gocmp rapid datadriven jsonschema yaml")},
 		"pure": {Deny: rules.Banned},
 	}
-	for _, dir := range strings.Fields(deciding) {
+	for _, dir := range deciding {
 		lists["pure"].Files = append(lists["pure"].Files, path.Join(root, dir, "*.go"))
 	}
 	others := []string{"!$test"} // files of the layers so far

@@ -19,12 +19,13 @@ func ofDeciding(a *analysis.Analyzer) *analysis.Analyzer {
 	run := a.Run
 	a.Run = func(pass *analysis.Pass) (any, error) {
 		name := strings.TrimSuffix(pass.Pkg.Path(), "_test")
-		if !slices.ContainsFunc(strings.Fields(deciding),
+		if !slices.ContainsFunc(deciding,
 			func(d string) bool { return path.Join(mainModule, d) == name }) {
 			return nil, nil
 		}
 		within := *pass
 		within.Report = func(d analysis.Diagnostic) {
+			d.Category = "" // lintcmd shows only findings in the category of their analyzer
 			if !inTest(pass, d.Pos) {
 				pass.Report(d)
 			}

@@ -17,11 +17,12 @@ var imported = []struct {
 	module   string
 	packages []string
 }{
-	{"", []string{"decide", "machine", "indexset", "backoff", "failurepolicy", "tracking", "validation", "jobstatus",
-		"explain", "group"}},
+	{"", []string{"decide", "machine", "indexset", "backoff", "failurepolicy", "tracking", "validation",
+		"validation/defaulting", "jobstatus", "explain", "group", "group/jobs"}},
 	{"jobtest", []string{"jobtest", "jobtest/cluster", "jobtest/chaos", "jobtest/explore"}},
 	{"jobtest/kube", []string{"jobtest/kube", "jobtest/kube/chaos"}},
 	{"controller", []string{"controller", "controller/live"}},
+	{"cmd", []string{"cmd/diagnose"}},
 }
 
 // rehearse uses the release as its users do, from nothing but its proxy and the public one: each

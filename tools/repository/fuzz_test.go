@@ -14,7 +14,7 @@ import (
 
 // fuzzed lists the packages with fuzz targets of their own. docs/fuzz-targets.tsv names their targets.
 var fuzzed = []string{
-	"decide", "indexset", "backoff", "failurepolicy", "group", "tracking", "validation", "jobstatus", "jobtest/decisions",
+	"decide", "indexset", "backoff", "failurepolicy", "group", "tracking/counting", "validation", "jobstatus", "jobtest/decisions",
 }
 
 // Each fuzz target has a corpus with the edge cases, and docs/fuzz-targets.tsv says what it checks. A

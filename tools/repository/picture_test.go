@@ -1,8 +1,13 @@
 package repository
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
+	"go/token"
 	"maps"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -82,4 +87,57 @@ func implied(imports map[string]map[string]bool, from, to string) bool {
 		}
 	}
 	return false
+}
+
+// The table in docs/architecture.md says what an import of a public package of the main module brings, in
+// hundreds of lines. These limits keep some of them small.
+func TestImports(t *testing.T) {
+	limits := map[string]struct{ packages, lines int }{
+		"indexset": {2, 600}, "jobstatus": {3, 1_000}, "backoff": {1, 300}, "failurepolicy": {1, 1_500},
+		"tracking": {4, 1_000}, "tracking/counting": {8, 2_500}, "validation": {2, 1_500}, "group": {2, 2_000},
+		"machine": {12, 6_700},
+	}
+	sources, fset := read(t)
+	imports, lines := map[string]map[string]bool{}, map[string]int{}
+	for dir, s := range sources {
+		if s.module == "." {
+			imports[dir], lines[dir] = s.imports, codeLines(t, fset, s)
+		}
+	}
+	rows := map[string]int{} // with their lines of code
+	for dir := range imports {
+		if !sources[dir].public() || dir == "." {
+			continue
+		}
+		packages, n := 1, lines[dir]
+		for to := range imports {
+			if imports[dir][to] || implied(imports, dir, to) {
+				packages, n = packages+1, n+lines[to]
+			}
+		}
+		if most, ok := limits[dir]; ok && (packages > most.packages || n > most.lines) {
+			t.Errorf("%s brings %d packages and %d lines of code, want at most %v", dir, packages, n, most)
+		}
+		rows[fmt.Sprintf("| `%s` | %d | %d |", dir, packages, (n+50)/100*100)] = n
+	}
+	inOrder := slices.SortedFunc(maps.Keys(rows), func(a, b string) int { return cmp.Compare(rows[a], rows[b]) })
+	golden(t, root+"/docs/architecture.md", "| --- | ---: | ---: |\n", "\n\n", strings.Join(inOrder, "\n"))
+}
+
+var noCode = regexp.MustCompile(`^\s*(//.*)?\s*$`)
+
+// codeLines returns the number of lines of a package, without tests, that are neither empty nor only a comment.
+func codeLines(t *testing.T, fset *token.FileSet, s *source) (n int) {
+	for _, file := range s.files {
+		data, err := os.ReadFile(fset.Position(file.Pos()).Filename)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range bytes.Lines(data) {
+			if !noCode.Match(line) {
+				n++
+			}
+		}
+	}
+	return n
 }

@@ -9,7 +9,11 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
 
+	"github.com/jobfate/jobfate/cmd/diagnose"
 	"github.com/jobfate/jobfate/cmd/internal/apirules"
 	"github.com/jobfate/jobfate/cmd/internal/kubefile"
 	"github.com/jobfate/jobfate/decide"
@@ -19,8 +23,10 @@ import (
 // Objects holds Jobs, their pods, and objects that explain why the pods do not run.
 type Objects struct {
 	*kubefile.Input
-	// Notes lists what could not be read.
-	Notes []Note
+	// Notes lists what could not be read. Refused lists the kinds that may not be read, and Refusal says why.
+	Notes   []Note
+	Refused []string
+	Refusal error
 	// Live says that the objects are those of a cluster, with all pods of the Jobs.
 	Live bool
 	// AllNodes says that the nodes are all of the cluster.
@@ -29,22 +35,31 @@ type Objects struct {
 	AllNamespaces bool
 }
 
-// notes returns notes about objects that were skipped or could not be read.
-func (in Objects) notes() []Note {
-	if len(in.Skipped) == 0 {
-		return in.Notes
+// AllNotes returns notes about objects that were skipped or could not be read.
+func (in Objects) AllNotes() []Note {
+	var notes []Note
+	if len(in.Skipped) > 0 {
+		notes = append(notes, Note{"OtherKinds", "objects of other kinds were skipped: " + in.Skipped.String()})
 	}
-	return append([]Note{{"OtherKinds", "objects of other kinds were skipped: " + in.Skipped.String()}}, in.Notes...)
+	if len(in.Refused) > 0 {
+		notes = append(notes, NewNote("NotPermitted", "causes that depend on %s cannot be found: %v",
+			strings.Join(in.Refused, ", "), in.Refusal))
+	}
+	return append(notes, in.Notes...)
 }
 
 // IsEvidence reports whether objects of a kind, and events about them, may explain the state of a Job.
-func IsEvidence(group, kind string) bool { return why.Reads(group, kind) }
+func IsEvidence(group, kind string) bool { return diagnose.Reads(group, kind) }
 
 // evidence returns the objects other than Jobs and pods.
-func (in Objects) evidence() why.Evidence {
-	e := why.Evidence{Events: in.Events, Nodes: in.Nodes, AllNodes: in.AllNodes, NextRun: apirules.NextRun}
+func (in Objects) evidence() diagnose.Evidence {
+	e := diagnose.Evidence{Events: in.Events, Nodes: in.Nodes, AllNodes: in.AllNodes, OtherPods: in.Pods,
+		NextRun: apirules.NextRun}
 	for _, object := range in.Objects {
 		e.Objects = append(e.Objects, object)
+	}
+	for _, cron := range in.CronJobs {
+		e.Objects = append(e.Objects, cron)
 	}
 	return e.Prepared()
 }
@@ -60,12 +75,14 @@ type Explain struct {
 	saved      bool       // the input is a file, which may be old
 	all        bool
 	exitStatus bool
+	advise     bool
 }
 
 // Flags adds the flags.
 func (x *Explain) Flags(fs *flag.FlagSet, clock func() time.Time) {
 	x.output.flags(fs)
 	fs.BoolVar(&x.all, "all", false, "print everything; by default the text truncates long lists")
+	fs.BoolVar(&x.advise, "advise", false, "print the change of the next Job that would have helped, and what it gains")
 	fs.BoolVar(&x.exitStatus, "exit-status", false, "report the state of the Job by the exit status")
 	fs.StringVar(&x.managedBy, "managed-by", "",
 		"decide as the controller with this `name` in spec.managedBy;\nby default, as the controller that "+
@@ -73,9 +90,10 @@ func (x *Explain) Flags(fs *flag.FlagSet, clock func() time.Time) {
 	nowFlag(fs, clock, "the decision", func(at time.Time) { x.at = &at })
 }
 
-// View is the explanation of one Job, or of a list of Jobs.
+// View is the explanation of one Job, of one CronJob, or of a list of both.
 type View struct {
 	reports []*report // in a list, those that need most attention come first
+	crons   []*cronReport
 	list    bool
 	// namespaces says that a list names them even if there is only one.
 	namespaces bool
@@ -89,30 +107,48 @@ type View struct {
 
 // One explains the first Job.
 func (x *Explain) One(env Environment, in Objects) (*View, error) {
-	r, err := x.decide(in, in.evidence(), in.Jobs[0], x.now(env))
+	evidence, now := in.evidence(), x.now(env, &in)
+	r, err := x.decide(in, evidence, in.Jobs[0], now)
 	if err != nil {
 		return nil, errors.Join(in.Err(), err)
 	}
 	r.Unreadable = messages(in.Unreadable)
+	for _, cron := range in.CronJobs {
+		c := x.cronJob(in, evidence, cron, now).Reason
+		if metav1.IsControlledBy(in.Jobs[0].Job, cron) && c.attention > diagnose.AttentionNone && c.Code != "RunsFail" {
+			r.Notes = append(r.Notes, Note{"CronJob", "CronJob " + cron.Name + ": " + c.Code + ": " + c.Text})
+		}
+	}
 	return &View{reports: []*report{r}, unreadable: r.Unreadable, err: in.Err()}, nil
 }
 
 // messages returns the texts of errors.
 func messages(errs []error) []string { return mapped(errs, error.Error) }
 
-// Reason returns the code of the first cause. It is empty without a Job.
-func (v *View) Reason() string {
-	if len(v.reports) == 0 {
-		return ""
+// worst returns the first cause of what needs most attention. It is empty without a Job.
+func (v *View) worst() (worst cause) {
+	for _, r := range v.reports[:min(1, len(v.reports))] {
+		worst = r.Reason
 	}
-	return v.reports[0].Reason.Code
+	for _, c := range v.crons {
+		if worst.Code == "" || c.Reason.attention > worst.attention {
+			worst = c.Reason
+		}
+	}
+	return worst
 }
+
+// Reason returns the code of the first cause. It is empty without a Job.
+func (v *View) Reason() string { return v.worst().Code }
 
 // Ended reports whether the view is of one Job, and the Job has ended.
 func (v *View) Ended() bool { return !v.list && slices.Contains(ended, why.Code(v.Reason())) }
 
+// savedAdvice is for an overdue step.
+const savedAdvice = " If the file was saved earlier, give its time with --now."
+
 // ended lists the first causes of a Job that has ended.
-var ended = []why.Code{why.JobFinished, why.CauseFailed, why.CauseTTLOverdue}
+var ended = []why.Code{why.JobFinished, "Failed", "TTLOverdue"}
 
 // Print prints a view. With --exit-status, the error carries the exit status.
 func (x *Explain) Print(env Environment, v *View) error {
@@ -127,46 +163,69 @@ func (x *Explain) Answer(v *View) error {
 	switch {
 	case v.err != nil:
 		return v.err
-	case !x.exitStatus || len(v.reports) == 0 || v.reports[0].Reason.attention == why.AttentionNone:
+	case !x.exitStatus || v.worst().attention == diagnose.AttentionNone:
 		return nil
 	}
-	return answer(exitNo + int(v.reports[0].Reason.attention-why.AttentionWait))
+	return answer(exitNo + int(v.worst().attention-diagnose.AttentionWait))
 }
 
-func (x *Explain) now(env Environment) time.Time {
+// mostSkew is how far the clock of a cluster may be ahead of this one without a note.
+const mostSkew = time.Minute
+
+// now returns the time of a decision. If files are newer than the clock, it is that of their newest object, and there
+// is a note: otherwise nothing would be overdue.
+func (x *Explain) now(env Environment, in *Objects) time.Time {
 	if x.at != nil {
 		return *x.at
 	}
-	return env.Clock().Truncate(time.Second)
+	now := env.Clock().Truncate(time.Second)
+	created := mapped(in.Pods, (*corev1.Pod).GetCreationTimestamp) // by the API server, not by a node
+	for _, m := range in.Jobs {
+		created = append(created, m.Job.CreationTimestamp)
+	}
+	newest := slices.MaxFunc(append(created, metav1.NewTime(now)),
+		func(a, b metav1.Time) int { return a.Compare(b.Time) }).Time
+	ahead := newest.Sub(now)
+	if in.Live || ahead <= mostSkew {
+		return now
+	}
+	in.Notes = append(slices.Clone(in.Notes), NewNote("ClockBehind", "the input is %s newer than the clock here: "+
+		"times count from its newest object, at %s", duration.HumanDuration(ahead), newest.UTC().Format(time.RFC3339)))
+	return newest
 }
 
 // decide decides on the input and reports the decision. It rebuilds the controller's memory of failures
 // from the pods. A controller that remembers failed pods that no longer exist may wait longer.
-func (x *Explain) decide(in Objects, evidence why.Evidence, m *kubefile.Manifest, now time.Time) (*report, error) {
+func (x *Explain) decide(in Objects, evidence diagnose.Evidence, m *kubefile.Manifest, now time.Time) (*report, error) {
 	manager := cmp.Or(x.managedBy, managerOf(m.Job))
 	d, err := decide.Job(decide.Snapshot{Job: m.Job, Pods: in.Pods, Now: now}, optionsFor(m, manager)...)
 	if err != nil {
 		return nil, locate(err,
 			func(err error, name string) error { return locateOne(err, name, m, in.Pods, in.PodsAt) })
 	}
-	e := why.Of(d, evidence)
+	e := diagnose.Of(d, evidence)
 	causes := e.Causes()
 	if x.managedBy == "" && manager != "" {
 		causes = elsewhere(m.Job, causes, evidence)
 	}
 	if x.saved && x.at == nil && strings.HasSuffix(string(causes[0].Code), "Overdue") {
-		causes[0].Advice += " If the file was saved earlier, give its time with --now."
+		causes[0].Advice += savedAdvice
 	}
 	for i := range causes {
-		if in.Live && causes[i].Code == why.CausePodsMissing {
+		if in.Live && causes[i].Code == "PodsMissing" {
 			causes[i].Advice = "The cluster has no further pod of the Job: check that the controller that manages it " +
 				"is running."
 		}
 	}
-	if causes[0].Code == why.CauseMultiKueue { // no controller creates pods for the Job in this cluster
-		d, e, causes = decide.Decision{}, why.Explanation{}, causes[:1]
+	if causes[0].Code == "MultiKueue" { // no controller creates pods for the Job in this cluster
+		d, e, causes = decide.Decision{}, diagnose.Diagnosis{}, causes[:1]
 	}
-	return newReport(in, m, now, d, e, causes), nil
+	r := newReport(in, m, now, d, e, causes)
+	r.advise = x.advise
+	if m.RuleNames != nil { // a patch would lose them
+		r.Proposals.Patch = nil
+	}
+	return r, nil
 }
 
 // optionsFor returns the options of decisions on a Job, made as the named controller.
@@ -180,23 +239,23 @@ func optionsFor(m *kubefile.Manifest, manager string) []decide.Option {
 
 // elsewhere adds the cause that another controller manages the Job, as the first one. The
 // Job needs as much attention as if that controller decided like the Job controller.
-func elsewhere(job *batchv1.Job, causes []why.Cause, evidence why.Evidence) []why.Cause {
-	first := why.Unmanaged(job, evidence)
-	if slices.Contains(ended, causes[0].Code) || causes[0].Code == why.CauseManagerSilent {
+func elsewhere(job *batchv1.Job, causes []diagnose.Cause, evidence diagnose.Evidence) []diagnose.Cause {
+	first := diagnose.Unmanaged(job, evidence)
+	if slices.Contains(ended, causes[0].Code) || causes[0].Code == "ManagerSilent" {
 		return causes
 	}
 	switch held := causes[0]; {
-	case first.Code == why.CauseManagedElsewhere:
+	case first.Code == "ManagedElsewhere":
 		first.Attention = held.Attention
 	case slices.Contains(queued, held.Code): // what Kueue says of the Workload holds here, too
 		first.Text, first.Advice, first.Evidence = first.Text+"; "+held.Text, held.Advice, held.Evidence
 	}
-	return append([]why.Cause{first}, causes...)
+	return append([]diagnose.Cause{first}, causes...)
 }
 
 // queued lists the causes by which Kueue holds a Job.
-var queued = []why.Code{why.CauseDeactivated, why.CauseInadmissible, why.CauseQueueStopped, why.CauseAdmissionCheck,
-	why.CauseEvicted, why.CauseQueuedByKueue}
+var queued = []why.Code{"WorkloadDeactivated", "WorkloadInadmissible", "QueueStopped", "QueueMissing",
+	"AdmissionCheck", "EvictedByKueue", "QueuedByKueue"}
 
 // managerOf returns the name of the controller that manages the Job. It is empty if that is the Job
 // controller.

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"slices"
+	"strings"
 )
 
 const explainUsage = `Usage: jobfate explain [flags] [file ...]
@@ -17,12 +18,13 @@ The files are what kubectl prints with -o yaml or -o json, in any order:
   (kubectl get job/NAME -o yaml; echo ---; kubectl get pods -l job-name=NAME -o yaml) | jobfate explain
   kubectl get job,pods,events -o yaml | jobfate explain --job NAME
 
-If the input has several Jobs, it prints one line for each; those that need most
-attention come first. --job selects one. Events, Nodes, the owners of the Job (CronJob,
-JobSet, TrainJob, Workload, PodGroup) and what its pods need (PersistentVolumeClaim,
-ResourceClaim, ConfigMap, Secret, Namespace, ResourceQuota) help to find the cause.
-Objects of other kinds are skipped, with a note. What cannot be read is left out, with an
-error; the rest is explained.
+Of a CronJob it says what keeps it from starting Jobs, how the last ones ended, and
+which start times come and were missed. If the input has several Jobs or CronJobs, it
+prints one line for each; those that need most attention come first. --job selects one.
+Events, Nodes, the owners of the Job (JobSet, TrainJob, Workload, PodGroup) and what
+its pods need (PersistentVolumeClaim, ResourceClaim, ConfigMap, Secret, Namespace,
+ResourceQuota) help to find the cause. Objects of other kinds are skipped, with a
+note. What cannot be read is left out, with an error; the rest is explained.
 
 Without a file, and for the file -, it reads the standard input.
 
@@ -44,7 +46,8 @@ func explainFiles(env Environment, args []string) error {
 	var name string
 	fs := newFlags("explain")
 	x.Flags(fs, env.Clock)
-	fs.StringVar(&name, "job", "", "explain the Job of this `name`, or namespace/name, in an input with several")
+	fs.StringVar(&name, "job", "", "explain the Job of this `name`, or namespace/name, in an input with several;\n"+
+		"cronjob/NAME explains a CronJob")
 	files, err := env.parseFiles(fs, explainUsage, args)
 	if err != nil {
 		return err
@@ -58,7 +61,10 @@ func explainFiles(env Environment, args []string) error {
 		return errors.Join(in.Err(), err)
 	}
 	look := x.One
-	if len(in.Jobs) > 1 {
+	switch {
+	case strings.HasPrefix(name, cronPrefix) || len(in.Jobs) == 0 && len(in.CronJobs) == 1:
+		look = x.CronJob
+	case name == "" && (len(in.Jobs) != 1 || !ownedByAll(in.Jobs[0].Job, in.CronJobs)):
 		look = x.List
 	}
 	view, err := look(env, in)

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -27,6 +28,12 @@ func parse(env Environment, fs *flag.FlagSet, usage string, args []string) ([]st
 	case errors.Is(err, flag.ErrHelp):
 		return nil, errors.Join(err, env.print(usage+defaults(fs)))
 	case err != nil:
+		var names []string
+		fs.VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
+		_, name, unknown := strings.Cut(err.Error(), "not defined: -")
+		if unknown {
+			err = fmt.Errorf("%w%s", err, didYouMean(name, names))
+		}
 		return nil, usageError{err}
 	}
 	return rest, nil

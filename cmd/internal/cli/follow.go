@@ -84,6 +84,11 @@ func (v *View) timeless() string {
 		r.Now, r.RequeueSeconds = time.Time{}, 0
 		b.Write(encode(&r))
 	}
+	for _, c := range v.crons {
+		c := *c
+		c.Now = time.Time{}
+		b.Write(encode(&c))
+	}
 	fmt.Fprintf(&b, "%d %v", v.others, v.notes)
 	return b.String()
 }

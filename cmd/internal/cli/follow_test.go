@@ -62,7 +62,7 @@ func oneJob() Objects {
 }
 
 func TestFitting(t *testing.T) {
-	p := paint{true}
+	p := paint{on: true}
 	for _, tc := range []struct {
 		reason        string
 		text          string

@@ -11,8 +11,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/jobfate/jobfate/cmd/diagnose"
 	"github.com/jobfate/jobfate/cmd/internal/kubefile"
-	why "github.com/jobfate/jobfate/explain"
 )
 
 // standardInput is the name of the standard input in messages.
@@ -78,6 +78,7 @@ func (env *Environment) parseFiles(fs *flag.FlagSet, usage string, args []string
 		named = append(named, name)
 		return nil
 	})
+	fs.BoolVar(&env.Quiet, "quiet", false, "show no progress on the standard error")
 	fs.Var(&env.maxInput, "max-input", "the maximum number of `bytes` to read, as in 500Mi (default 1Gi)")
 	files, err := parse(*env, fs, usage, args)
 	if files = append(named, files...); len(files) == 0 {
@@ -89,7 +90,7 @@ func (env *Environment) parseFiles(fs *flag.FlagSet, usage string, args []string
 // readFiles reads Jobs and their pods.
 func readFiles(env Environment, names []string) (in Objects, err error) {
 	err = withFiles(env, names, func(sources []kubefile.Source) (err error) {
-		in.Input, err = kubefile.ReadWith(why.Reads, sources...)
+		in.Input, err = kubefile.ReadWith(diagnose.Reads, sources...)
 		return err
 	})
 	return in, err
@@ -104,8 +105,7 @@ func ReadManifests(env Environment, names ...string) (in *kubefile.Input, err er
 	return in, err
 }
 
-// withFiles opens the files, the standard input for -, and calls f with them. Long reads
-// show their progress on a terminal.
+// withFiles opens the files, the standard input for -, and calls f with them. Long reads show their progress.
 func withFiles(env Environment, names []string, f func([]kubefile.Source) error) error {
 	names = withFolders(names)
 	sources := make([]kubefile.Source, len(names))

@@ -24,15 +24,14 @@ func (o *output) flags(fs *flag.FlagSet, more ...string) {
 		"terminal,\nunless NO_COLOR is set)", "auto", "always", "never")
 }
 
-// paint returns the colours to use.
-func (o output) paint(env Environment) paint {
-	switch o.color {
-	case "always":
-		return paint{true}
-	case "never":
-		return paint{}
+// paint returns the colours and the width to use.
+func (o output) paint(env Environment) (p paint) {
+	if env.StdoutTerminal && env.Width != nil {
+		p.width = env.Width()
 	}
-	return paint{env.StdoutTerminal && env.Getenv("NO_COLOR") == "" && env.Getenv("TERM") != "dumb"}
+	plain := !env.StdoutTerminal || env.Getenv("NO_COLOR") != "" || env.Getenv("TERM") == "dumb"
+	p.on = o.color == "always" || o.color != "never" && !plain
+	return p
 }
 
 // print prints a value in the requested format; text renders it as text.
@@ -107,7 +106,10 @@ func restyle(n *yaml.Node) {
 }
 
 // paint colours text if it is on.
-type paint struct{ on bool }
+type paint struct {
+	on    bool
+	width int // of the terminal; 0 if there is none
+}
 
 // The colours are those of the terminal's palette, so they suit light and dark terminals.
 const (

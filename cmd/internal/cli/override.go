@@ -1,9 +1,13 @@
 package cli
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	serializer "k8s.io/apimachinery/pkg/runtime/serializer/json"
 	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/jobfate/jobfate/cmd/internal/kubefile"
 )
 
 // override is a new value of a field of a Job, from --set or --against-set.
@@ -42,13 +48,53 @@ func (o *overrides) adder(flag string) func(text string) error {
 	}
 }
 
+// patchFile is a file with a merge patch of a Job, from --with or --against-with.
+type patchFile struct {
+	flag, name string
+	to         *overrides
+}
+
+// read adds the fields of the patch before the other overrides.
+func (p patchFile) read(source kubefile.Source) error {
+	var all overrides
+	_, err := kubefile.ReadDocument(source, "a patch of a Job", func(text []byte) error {
+		var value map[string]any
+		err := json.Unmarshal(text, &value)
+		return cmp.Or(err, all.merge(p.flag, p.name, "", value))
+	})
+	*p.to = slices.Concat(all, *p.to)
+	return err
+}
+
+// merge adds the fields of a patch.
+func (o *overrides) merge(flag, file, field string, value any) error {
+	fields, is := value.(map[string]any)
+	switch {
+	case !is && !fieldPath.MatchString(field):
+		return errors.New("want fields of the spec, as explain --advise prints them")
+	case !is:
+		*o = append(*o, override{flag, field, value, file})
+	}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if err := o.merge(flag, file, strings.TrimPrefix(field+"."+name, "."), fields[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 var (
 	fieldPath = regexp.MustCompile(`^(metadata|spec)(\.[A-Za-z]+|\[\d{1,4}\])+$`)
 	fieldStep = regexp.MustCompile(`[A-Za-z]+|\d+`)
 )
 
 func (o overrides) String() string {
-	return strings.Join(mapped(o, func(o override) string { return o.text }), ", ")
+	return strings.Join(o.texts(), ", ")
+}
+
+// texts returns the arguments without their flags, a file once.
+func (o overrides) texts() []string {
+	return slices.Compact(mapped(o, func(o override) string { return o.text }))
 }
 
 // over returns the last override that sets the field, a parent or a part of it. Without one it returns all,

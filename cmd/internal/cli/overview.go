@@ -4,17 +4,22 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
+	"github.com/jobfate/jobfate/cmd/diagnose"
 	"github.com/jobfate/jobfate/cmd/internal/kubefile"
-	why "github.com/jobfate/jobfate/explain"
 )
 
 // choose keeps only the Job with the wanted name or namespace/name. If wanted is empty it
 // keeps all Jobs. No Job may occur twice.
 func choose(in *kubefile.Input, wanted string) error {
+	if name, found := strings.CutPrefix(wanted, cronPrefix); found {
+		return chooseCronJob(in, name)
+	}
 	first := map[string]kubefile.Place{}
 	var chosen []*kubefile.Manifest
 	for _, m := range in.Jobs {
@@ -31,7 +36,7 @@ func choose(in *kubefile.Input, wanted string) error {
 	case wanted == "":
 		return nil
 	case len(chosen) == 0:
-		return fmt.Errorf("no Job %s in the input, which has %s", wanted, someNames(in.Jobs))
+		return fmt.Errorf("no Job %s in the input, which has %s", wanted, cmp.Or(someNames(in.Jobs), "none"))
 	case len(chosen) > 1:
 		return fmt.Errorf("the input has %d Jobs named %s; add the namespace, as in --job %s/%s", len(chosen),
 			wanted, chosen[0].Job.Namespace, wanted)
@@ -55,6 +60,8 @@ func someNames(jobs []*kubefile.Manifest) string {
 type overview struct {
 	// Jobs are ordered: those that need most attention come first.
 	Jobs []*report `json:"jobs"`
+	// CronJobs are ordered like Jobs.
+	CronJobs []*cronReport `json:"cronJobs"`
 	// Others is the number of omitted Jobs, which need no attention.
 	Others int `json:"others,omitempty"`
 	// Unreadable says which parts of the input cannot be read.
@@ -64,25 +71,29 @@ type overview struct {
 // List explains each Job in one line of a table. If a Job cannot be decided on, it still explains the
 // others.
 func (x *Explain) List(env Environment, in Objects) (*View, error) {
-	v := &View{list: true, namespaces: in.AllNamespaces, notes: in.notes(), unreadable: messages(in.Unreadable)}
-	now, parts, evidence := x.now(env), newPartition(in.Input), in.evidence()
+	now, parts, evidence := x.now(env, &in), newPartition(in.Input), in.evidence()
+	v := &View{list: true, namespaces: in.AllNamespaces, notes: in.AllNotes(), unreadable: messages(in.Unreadable)}
 	errs := []error{in.Err()}
 	for _, m := range in.Jobs {
 		r, err := x.decide(parts.of(m, in), evidence, m, now)
 		switch {
 		case err != nil:
 			errs = append(errs, err)
-		case x.Troubled && !x.all && r.Reason.attention == why.AttentionNone:
+		case x.Troubled && !x.all && r.Reason.attention == diagnose.AttentionNone:
 			v.others++
 		default:
 			v.reports = append(v.reports, r)
 		}
 	}
-	slices.SortStableFunc(v.reports, func(a, b *report) int {
-		return cmp.Or(cmp.Compare(b.Reason.attention, a.Reason.attention),
-			cmp.Compare(a.Job.Namespace, b.Job.Namespace), cmp.Compare(a.Job.Name, b.Job.Name))
-	})
-	if v.err = errors.Join(errs...); v.err != nil && len(v.reports)+v.others == 0 {
+	for _, cron := range in.CronJobs {
+		c := x.cronJob(in, evidence, cron, now)
+		if !x.Troubled || x.all || c.Reason.attention > diagnose.AttentionNone {
+			v.crons = append(v.crons, c)
+		}
+	}
+	slices.SortStableFunc(v.crons, func(a, b *cronReport) int { return a.line().compare(b.line()) })
+	slices.SortStableFunc(v.reports, func(a, b *report) int { return a.line().compare(b.line()) })
+	if v.err = errors.Join(errs...); v.err != nil && len(v.reports)+len(v.crons)+v.others == 0 {
 		return nil, v.err
 	}
 	return v, nil
@@ -90,8 +101,12 @@ func (x *Explain) List(env Environment, in Objects) (*View, error) {
 
 // value returns what JSON and YAML print.
 func (v *View) value() any {
-	if v.list {
-		return overview{Jobs: append([]*report{}, v.reports...), Others: v.others, Unreadable: v.unreadable}
+	switch {
+	case v.list:
+		return overview{Jobs: append([]*report{}, v.reports...), CronJobs: append([]*cronReport{}, v.crons...),
+			Others: v.others, Unreadable: v.unreadable}
+	case len(v.crons) > 0:
+		return v.crons[0]
 	}
 	return v.reports[0]
 }
@@ -103,17 +118,20 @@ func (v *View) text(p paint, all bool) string {
 		write(&b, "%s: %s of the input cannot be read, so this answer may be wrong.\n",
 			p.text(yellow, "Incomplete"), count(n, "part"))
 	}
-	if !v.list {
-		b.WriteString(v.reports[0].text(p, all))
-		return b.String()
+	switch {
+	case !v.list && len(v.crons) > 0:
+		return b.String() + v.crons[0].text(p, all)
+	case !v.list:
+		return b.String() + v.reports[0].text(p, all)
 	}
-	if len(v.reports) > 0 {
+	if len(v.reports)+len(v.crons) > 0 {
 		b.WriteString(v.table(p, all))
 	}
 	switch {
+	case len(v.crons) > 0 && v.others == 0:
 	case v.others == 0 && len(v.reports) == 0:
 		b.WriteString("No Job was found.\n")
-	case len(v.reports) == 0:
+	case len(v.reports)+len(v.crons) == 0:
 		write(&b, "No Job needs attention (--all lists %s).\n", count(v.others, "Job"))
 	case v.others > 0:
 		write(&b, "%s no attention (--all lists them).\n", needs(v.others))
@@ -127,8 +145,25 @@ func (v *View) text(p paint, all bool) string {
 // cell is a cell of a table, with its colour.
 type cell struct{ color, text string }
 
-// mostCell is the maximum number of characters in a cell, unless --all is given.
-const mostCell = 120
+// line is what a table says of a Job or a CronJob.
+type line struct {
+	cause
+	namespace, name, completions, duration, age string
+	// ended is when a Job has ended, in seconds; of what has not it is the highest number.
+	ended int64
+}
+
+func (r *report) line() line {
+	return line{r.Reason, r.Job.Namespace, r.Job.Name, r.completions(), r.duration(), r.since(r.Created),
+		cmp.Or(r.Ended, new(time.Unix(math.MaxInt64, 0))).Unix()}
+}
+
+// compare orders lines: those that need most attention come first, and of these those that have not ended, or ended
+// last.
+func (l line) compare(other line) int {
+	return cmp.Or(cmp.Compare(other.attention, l.attention), cmp.Compare(other.ended, l.ended),
+		cmp.Compare(l.namespace, other.namespace), cmp.Compare(l.name, other.name))
+}
 
 // table returns the Jobs in the columns of kubectl get jobs. Cells are escaped before they are measured.
 func (v *View) table(p paint, all bool) string {
@@ -136,13 +171,14 @@ func (v *View) table(p paint, all bool) string {
 	for _, title := range []string{"NAMESPACE", "NAME", "COMPLETIONS", "DURATION", "AGE", "CAUSE", "MESSAGE"} {
 		rows[0] = append(rows[0], cell{"", title})
 	}
-	for _, r := range v.reports {
-		rows = append(rows, []cell{{"", r.Job.Namespace}, {bold, r.Job.Name}, {"", r.completions()},
-			{"", r.duration()}, {"", cmp.Or(r.since(r.Created), "<unknown>")},
-			{bold + ";" + attentionColors[r.Reason.attention], r.Reason.Code}, {"", r.Reason.Text}})
+	lines := mapped(v.reports, (*report).line)
+	lines = append(lines, mapped(v.crons, (*cronReport).line)...)
+	slices.SortStableFunc(lines, line.compare)
+	for _, l := range lines {
+		rows = append(rows, []cell{{"", l.namespace}, {bold, l.name}, {"", l.completions}, {"", l.duration},
+			{"", cmp.Or(l.age, "<unknown>")}, {bold + ";" + attentionColors[l.attention], l.Code}, {"", l.Text}})
 	}
-	first := v.reports[0].Job.Namespace
-	if !v.namespaces && !slices.ContainsFunc(v.reports, func(r *report) bool { return r.Job.Namespace != first }) {
+	if !v.namespaces && !slices.ContainsFunc(lines, func(l line) bool { return l.namespace != lines[0].namespace }) {
 		for i := range rows {
 			rows[i] = rows[i][1:]
 		}
@@ -151,19 +187,24 @@ func (v *View) table(p paint, all bool) string {
 	for _, row := range rows {
 		for i := range row {
 			text := inLine(row[i].text)
-			if !all {
-				text = cutText(text, mostCell)
-			}
 			row[i].text, widths[i] = text, max(widths[i], utf8.RuneCountInString(text))
 		}
 	}
 	var b strings.Builder
+	last := len(widths) - 1
+	room := p.width
+	for _, width := range widths[:last] {
+		room -= width + 3
+	}
 	for _, row := range rows {
-		for i, c := range row[:len(row)-1] {
+		if p.width > 0 && !all {
+			row[last].text = cutText(row[last].text, max(room, 10))
+		}
+		for i, c := range row[:last] {
 			b.WriteString(p.text(c.color, c.text))
 			fmt.Fprintf(&b, "%*s", widths[i]+3-utf8.RuneCountInString(c.text), "")
 		}
-		b.WriteString(row[len(row)-1].text + "\n")
+		b.WriteString(row[last].text + "\n")
 	}
 	return b.String()
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -66,7 +67,7 @@ func TestPartition(t *testing.T) {
 	for _, r := range list.reports {
 		pods += r.Pods
 		at := slices.IndexFunc(in.Jobs, func(m *kubefile.Manifest) bool { return m.Job.Name == r.Job.Name })
-		whole, err := x.decide(in, in.evidence(), in.Jobs[at], x.now(env))
+		whole, err := x.decide(in, in.evidence(), in.Jobs[at], x.now(env, &in))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,5 +113,18 @@ func TestListOmitsHealthyJobs(t *testing.T) {
 	in.Jobs = nil
 	if v, _ = x.List(env, in); v.text(paint{}, false) != "No Job was found.\n"+note || v.Reason() != "" || v.Ended() {
 		t.Errorf("got %q", v.text(paint{}, false))
+	}
+}
+
+// TestListWidth checks that the width of a terminal cuts the lines of a table, unless --all is given.
+func TestListWidth(t *testing.T) {
+	files := append(sampleFiles(t, "failed-by-rule"), sampleFiles(t, "finished")...)
+	for all, width := range map[string]int{"--all=false": 90, "--all": 0} {
+		env := testEnvironment()
+		env.StdoutTerminal, env.Width = true, func() int { return 90 }
+		line := strings.Split(runIn(env, "", append([]string{"explain", "--color", "never", all}, files...)...).Stdout, "\n")[1]
+		if got := utf8.RuneCountInString(line); strings.HasSuffix(line, "…") != (width > 0) || width > 0 && got != width {
+			t.Errorf("%s: got %d characters, want %d\n%s", all, got, width, line)
+		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"time"
+
+	"golang.org/x/term"
 )
 
 // Most of the input stays in memory, so the heap may grow little beyond it. Above a limit the
@@ -45,6 +47,7 @@ func Process(name string) Environment {
 		StdinTerminal:  terminal(os.Stdin),
 		StdoutTerminal: terminal(os.Stdout),
 		StderrTerminal: terminal(os.Stderr),
+		Width:          func() int { width, _, _ := term.GetSize(int(os.Stdout.Fd())); return width },
 		Catch:          catch,
 	}
 }

@@ -28,6 +28,7 @@ func slowEnvironment(step time.Duration, interruptAfter int) Environment {
 func TestProgress(t *testing.T) {
 	job, scenario := simulated("job"), simulated("chances")
 	once, many := []string{"simulate", "--scenario", scenario, job}, []string{"simulate", "--runs", "5", "--scenario", scenario, job}
+	quiet := append([]string{"simulate", "--quiet"}, many[1:]...)
 	for _, tc := range []struct {
 		reason string
 		told   bool
@@ -36,8 +37,10 @@ func TestProgress(t *testing.T) {
 		args   []string
 		want   string // part of the progress; empty: none
 	}{
-		{"no terminal", false, "", time.Minute, many, ""},
-		{"a terminal without a cursor", true, "dumb", time.Minute, many, ""},
+		{"no terminal", false, "", time.Minute, many, "jobfate: 4 of 5 runs, 0s simulated, 0 pods\n"},
+		{"a terminal without a cursor", true, "dumb", time.Minute, many, "jobfate: 4 of 5 runs, 0s simulated, 0 pods\n"},
+		{"quiet", false, "", time.Minute, quiet, ""},
+		{"quiet, on a terminal", true, "", time.Minute, quiet, ""},
 		{"a short run", true, "", time.Microsecond, many, ""},
 		{"one long run", true, "", time.Minute, once, "\r\x1b[K0s simulated, 0 pods\r\x1b[K"},
 		{"many runs", true, "", time.Minute, many, "\r\x1b[K4 of 5 runs, 0s simulated, 0 pods"},
@@ -52,6 +55,10 @@ func TestProgress(t *testing.T) {
 			case tc.want == "":
 				if got.Stderr != "" || got.Status != exitOK {
 					t.Errorf("got status %d and %q, want silence", got.Status, got.Stderr)
+				}
+			case strings.HasPrefix(tc.want, "jobfate: "):
+				if !strings.Contains(got.Stderr, tc.want) || cleared || got.Status != exitOK {
+					t.Errorf("got status %d and %q, want lines that stay, with %q", got.Status, got.Stderr, tc.want)
 				}
 			case !cleared || !strings.Contains(shown+clearLine, tc.want):
 				t.Errorf("got %q, want it to contain %q, and to be cleared", got.Stderr, tc.want)

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/duration"
 
+	"github.com/jobfate/jobfate/cmd/diagnose"
 	why "github.com/jobfate/jobfate/explain"
 )
 
@@ -19,8 +20,8 @@ const (
 	mostText  = 200 // bytes of a list of indexes
 )
 
-var attentionColors = map[why.Attention]string{why.AttentionNone: green, why.AttentionWait: yellow,
-	why.AttentionHeld: yellow, why.AttentionLost: red, why.AttentionStuck: red}
+var attentionColors = map[diagnose.Attention]string{diagnose.AttentionNone: green, diagnose.AttentionWait: yellow,
+	diagnose.AttentionHeld: yellow, diagnose.AttentionLost: red, diagnose.AttentionStuck: red}
 
 // indexColors has the colours of the states of an index.
 var indexColors = map[why.Code]string{
@@ -56,21 +57,20 @@ func (r *report) text(p paint, all bool) string {
 	unknown := r.podsUnknown()
 	if !unknown {
 		write(b, "%s.\n", why.Totals(r.Totals))
+		b.failures(r)
+		b.helps(r)
 	}
 	if r.ManagedBy != "" {
 		write(b, "%s manages the Job: the rest is what it would do if it decided like the Job controller.\n",
 			r.ManagedBy)
 	}
 	if unknown {
-		b.notes(r)
+		b.notes(r.Events, r.Notes)
 		return b.String()
 	}
 	b.log(r.Log)
 	if len(r.Also) > 0 {
-		b.section("Also", mapped(r.Also,
-			func(c cause) string {
-				return p.text(attentionColors[c.attention], c.Code) + ": " + cutMessage(c.Text, all)
-			}))
+		b.also(r.Also, r.Reason.Advice)
 	}
 	if steps := r.steps(all); len(steps) > 0 {
 		b.section("Next, in this order", steps)
@@ -93,25 +93,41 @@ func (r *report) text(p paint, all bool) string {
 		done := p.text(green, "completed") + ": " + cmp.Or(shortened(r.Completed, all), "none")
 		b.section("Indexes", append([]string{done}, b.indexes(r)...))
 	}
-	b.notes(r)
+	if r.advise {
+		b.proposals(r.Proposals)
+	}
+	b.notes(r.Events, r.Notes)
 	return b.String()
+}
+
+// also writes the causes after the first, which has the given advice. No advice is repeated.
+func (b *page) also(all []cause, given ...string) {
+	var lines []string
+	given = append(given, "")
+	for _, c := range all {
+		lines = append(lines, b.paint.text(attentionColors[c.attention], c.Code)+": "+cutMessage(c.Text, b.all))
+		if !slices.Contains(given, c.Advice) {
+			given, lines = append(given, c.Advice), append(lines, "  "+c.Advice)
+		}
+	}
+	b.section("Also", lines)
 }
 
 // podsUnknown reports whether none of the Job's pods were given, so that the next steps are not known.
 func (r *report) podsUnknown() bool {
 	t := r.Totals
 	missing := slices.ContainsFunc(append([]cause{r.Reason}, r.Also...),
-		func(c cause) bool { return c.Code == string(why.CausePodsMissing) })
+		func(c cause) bool { return c.Code == "PodsMissing" })
 	return missing && len(r.Claims) == 0 && t.Running+t.Starting+t.Waiting+t.Stuck+t.Terminating == 0
 }
 
 // notes writes the last events and the notes.
-func (b *page) notes(r *report) {
-	if len(r.Events) > 0 {
-		b.section("Events", mapped(r.Events, func(e event) string { return e.line(b.paint, b.all) }))
+func (b *page) notes(events []event, all []Note) {
+	if len(events) > 0 {
+		b.section("Events", mapped(events, func(e event) string { return e.line(b.paint, b.all) }))
 	}
-	if len(r.Notes) > 0 {
-		notes := mapped(r.Notes, func(n Note) string { return b.paint.text(yellow, n.Code) + ": " + n.Text })
+	if len(all) > 0 {
+		notes := mapped(all, func(n Note) string { return b.paint.text(yellow, n.Code) + ": " + n.Text })
 		b.section("Notes", cut(notes, mostLines, b.all))
 	}
 }
@@ -223,6 +239,9 @@ func (b *page) indexes(r *report) []string {
 		lines = append(lines, b.paint.text(indexColors[why.Code(x.Code)], who)+": "+cutMessage(what, b.all))
 		if x.FailedPod != "" {
 			lines = append(lines, "  "+x.failure.String())
+		}
+		if x.failed != "" {
+			lines = append(lines, "  failed pods: "+x.failed)
 		}
 	}
 	return lines

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/jobfate/jobfate/cmd/diagnose"
 	"github.com/jobfate/jobfate/cmd/internal/kubefile"
 	"github.com/jobfate/jobfate/decide"
 	why "github.com/jobfate/jobfate/explain"
@@ -64,7 +65,7 @@ type report struct {
 	Finalizers []string `json:"finalizers"`
 	// Settled is the change of the status after these finalizers were removed.
 	Settled []change `json:"settled"`
-	// Finished says that the Job has ended after that.
+	// Finished says that the Job has ended, or has ended after that.
 	Finished bool `json:"finished"`
 
 	// Waits lists what the Job waits for after these steps.
@@ -81,6 +82,10 @@ type report struct {
 	// LastFailure is the failure of the pod that failed last; absent if no failed pod is
 	// known.
 	LastFailure *failure `json:"lastFailure,omitempty"`
+	// FailedPods groups the failed pods by how they failed.
+	FailedPods failedPods `json:"failedPods"`
+	// Proposals says what would have helped against these failures.
+	Proposals diagnose.Proposals `json:"proposals"`
 	// Log is the end of the log of the container that Reason names; absent unless it was asked for.
 	Log *Log `json:"log,omitempty"`
 	// Events lists the last events of the Job, of its owners, and of the pods that Reason and Also name.
@@ -94,6 +99,8 @@ type report struct {
 	indexed bool
 	groups  []why.IndexReason
 	own     int // the number of its pods
+	failed  string
+	advise  bool // print the proposals
 }
 
 type jobRef struct {
@@ -128,7 +135,7 @@ type cause struct {
 	// Evidence names the objects and events that show the cause; empty if the Job itself does.
 	Evidence []string `json:"evidence"`
 
-	attention why.Attention
+	attention diagnose.Attention
 }
 
 // totals counts the indexes of an Indexed Job, or pods.
@@ -198,8 +205,10 @@ type index struct {
 	Pod      string `json:"pod,omitempty"`
 	Failures int32  `json:"failures"`
 	failure
+	// FailedPods groups the failed pods; absent if there are not several.
+	FailedPods []failedGroup `json:"failedPods,omitempty"`
 
-	line string
+	line, failed string
 }
 
 // failure is how a pod failed; its fields are absent if no failed pod is known.
@@ -246,8 +255,8 @@ func NewNote(code, format string, args ...any) Note {
 
 // newReport reports a decision on the input. The causes are in the order of their
 // rank.
-func newReport(in Objects, m *kubefile.Manifest, now time.Time, d decide.Decision, e why.Explanation,
-	causes []why.Cause) *report {
+func newReport(in Objects, m *kubefile.Manifest, now time.Time, d decide.Decision, e diagnose.Diagnosis,
+	causes []diagnose.Cause) *report {
 	job := m.Job
 	// after the finalizers were removed
 	settled := d.Settle(mapped(d.Strip, func(pod *corev1.Pod) types.UID { return pod.UID })...)
@@ -276,7 +285,7 @@ func newReport(in Objects, m *kubefile.Manifest, now time.Time, d decide.Decisio
 		Status:      changes(&job.Status, d.Status),
 		Finalizers:  mapped(d.Strip, func(pod *corev1.Pod) string { return pod.Name }),
 		Settled:     changes(stored, settled.Status),
-		Finished:    settled.Finished,
+		Finished:    settled.Finished || jobstatus.Finished(job) != nil,
 		Waits:       mapped(e.Waits(), newReason),
 		Completed:   jobstatus.Indexes(final).Completed.String(),
 		Indexes:     mapped(slices.Collect(e.Indexes()), func(r why.IndexReason) index { return newIndex(r, policy) }),
@@ -285,6 +294,7 @@ func newReport(in Objects, m *kubefile.Manifest, now time.Time, d decide.Decisio
 		groups:      e.Groups(),
 		own:         len(in.Pods),
 	}
+	r.addFailures(e)
 	if f := d.Facts(); f != nil {
 		r.own -= len(f.Others())
 	}
@@ -310,7 +320,7 @@ func known(t time.Time) *time.Time {
 // mostEvents is the number of events in a report.
 const mostEvents = 8
 
-func newEvent(m why.Moment) event {
+func newEvent(m diagnose.Moment) event {
 	return event{known(m.At), utf8Only(m.Object), m.Warning, m.Reason, utf8Only(m.Message), m.Count, m.Pods}
 }
 
@@ -332,20 +342,13 @@ func newReason(r why.Reason) reason {
 	return reason{Code: string(r.Code), Text: r.Text, Until: known(r.Until)}
 }
 
-func newCause(c why.Cause) cause {
+func newCause(c diagnose.Cause) cause {
 	return cause{newReason(c.Reason), c.Advice, append([]string{}, c.Pods...), c.Pod, c.Container, c.Attention.String(),
 		append([]string{}, c.Evidence...), c.Attention}
 }
 
 func newClaim(c decide.Claim) claim {
-	action := "free"
-	switch c.Relation {
-	case tracking.Adoptable:
-		action = "adopt"
-	case tracking.Releasable:
-		action = "release"
-	}
-	return claim{Pod: c.Pod.Name, Action: action}
+	return claim{Pod: c.Pod.Name, Action: c.Action}
 }
 
 func newDeletion(d decide.Deletion) deletion {
@@ -359,8 +362,7 @@ func newCreation(c decide.Creation) creation {
 		out.Index = &c.Index
 	}
 	if _, ok := pod.Annotations[batchv1.JobIndexFailureCountAnnotation]; ok {
-		counts := tracking.Keys{}.CountsOf(pod.Annotations)
-		out.Failures, out.Ignored = &counts.Failures, &counts.Ignored
+		out.Failures, out.Ignored = &c.Failures, &c.Ignored
 	}
 	if c.Replaces != nil {
 		out.Replaces = c.Replaces.Name
@@ -392,7 +394,7 @@ func newRule(m failurepolicy.Match) *rule {
 var expected = regexp.MustCompile(`^spec\.(template\..*|podFailurePolicy\.rules\[\d+\]\.name)$`)
 
 // notes returns what the decision tolerated, and which parts of the input it ignored.
-func notes(in Objects, m *kubefile.Manifest, e why.Explanation) []Note {
+func notes(in Objects, m *kubefile.Manifest, e diagnose.Diagnosis) []Note {
 	out := mapped(e.Notes(), func(n why.Reason) Note { return Note{string(n.Code), n.Text} })
 	for _, field := range m.Unknown {
 		if expected.MatchString(field) {
@@ -400,5 +402,5 @@ func notes(in Objects, m *kubefile.Manifest, e why.Explanation) []Note {
 		}
 		out = append(out, Note{"UnknownField", field + " is unknown to this version of jobfate and was ignored"})
 	}
-	return append(out, in.notes()...)
+	return append(out, in.AllNotes()...)
 }

@@ -29,9 +29,11 @@ type Environment struct {
 	Stderr         io.Writer
 	Getenv         func(string) string
 	Clock          func() time.Time
-	StdinTerminal  bool // the standard input is a terminal
-	StdoutTerminal bool // the standard output is a terminal
-	StderrTerminal bool // the standard error is a terminal
+	Quiet          bool       // show no progress
+	StdinTerminal  bool       // the standard input is a terminal
+	StdoutTerminal bool       // the standard output is a terminal
+	StderrTerminal bool       // the standard error is a terminal
+	Width          func() int // the width of the terminal that is the standard output; 0 if it is unknown
 	// Catch catches the first Ctrl-C until release is called. caught reports whether it
 	// has happened.
 	Catch func() (caught func() bool, release func())
@@ -117,7 +119,8 @@ func (env Environment) dispatch(args []string) int {
 			return env.Status(env.Name+" "+c.name, c.run(env, args[1:]))
 		}
 	}
-	fmt.Fprintf(env.Stderr, "jobfate: unknown command %q\n\n%s", args[0], usage())
+	names := mapped(commands, func(c command) string { return c.name })
+	fmt.Fprintf(env.Stderr, "jobfate: unknown command %q%s\n\n%s", args[0], didYouMean(args[0], names), usage())
 	return exitUsage
 }
 

@@ -22,7 +22,7 @@ var documents = []struct {
 	command string
 	types   []reflect.Type
 }{
-	{"explain", []reflect.Type{reflect.TypeFor[report](), reflect.TypeFor[overview]()}},
+	{"explain", []reflect.Type{reflect.TypeFor[report](), reflect.TypeFor[overview](), reflect.TypeFor[cronReport]()}},
 	{"simulate", []reflect.Type{reflect.TypeFor[timeline](), reflect.TypeFor[comparison](), reflect.TypeFor[spread](),
 		reflect.TypeFor[spreadComparison]()}},
 	{"validate", []reflect.Type{reflect.TypeFor[verdicts]()}},

@@ -14,7 +14,8 @@ const simulateUsage = `Usage: jobfate simulate [flags] [file ...]
 Runs a Job in virtual time on a simulated cluster until the Job has ended, and prints
 what happens to its pods. A scenario describes what the pods do, and what happens to
 them and to the Job. Without a scenario every pod succeeds after 10s. The template of a
-CronJob is run as a Job.
+CronJob is run as a Job. --job selects one of several Jobs; of the Jobs of one CronJob it
+is the last one that has not ended or, of several that have, the template.
 
   jobfate simulate -f job.yaml --scenario scenario.yaml
 
@@ -69,7 +70,9 @@ both.
   jobfate simulate -f job.yaml --against other.yaml --scenario scenario.yaml
   jobfate simulate -f job.yaml --against-set spec.parallelism=50
 
-A long run shows its progress on a terminal. Ctrl-C stops it and prints the results so
+--with and --against-with change the fields in a file, as explain --advise prints it.
+
+A long run shows its progress on the standard error. Ctrl-C stops it and prints the results so
 far.
 
 Exit status: 0 simulated, whatever the result, 1 the input cannot be read or simulated,
@@ -83,6 +86,8 @@ func simulateFiles(env Environment, args []string) error {
 	s := NewSimulate(env)
 	fs := newFlags("simulate")
 	s.Flags(fs, env.Clock, "svg")
+	fs.StringVar(&s.job, "job", "", "simulate the Job of this `name`, or namespace/name, in an input with several;\n"+
+		"cronjob/NAME: the template of a CronJob")
 	files, err := env.parseFiles(fs, simulateUsage, args)
 	if err != nil {
 		return err
@@ -96,6 +101,14 @@ func (s *Simulate) Flags(fs *flag.FlagSet, clock func() time.Time, more ...strin
 	fs.StringVar(&s.scenarioFile, "scenario", "", "the `file` with the scenario")
 	fs.Func("set", "change a field of the Job, or of both if two are compared, as in spec.parallelism=50 "+
 		"or\nspec.podFailurePolicy.rules[0].action=Count; null unsets it", s.sets.adder("--set"))
+	patch := func(flag, usage string, to *overrides) {
+		fs.Func(flag, usage, func(name string) error {
+			s.patches = append(s.patches, patchFile{"--" + flag, name, to})
+			return nil
+		})
+	}
+	patch("with", "a `file` with fields to change, like --set", &s.sets)
+	patch("against-with", "a `file` with fields to change, like --against-set", &s.againstSets)
 	fs.StringVar(&s.against, "against", "", "the `file` with a Job to compare with, in the same scenario")
 	fs.Func("against-set",
 		"change a field of the Job to compare with: a copy of the Job,\nor the one of --against",

@@ -13,18 +13,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/jobfate/jobfate/cmd/diagnose"
 	"github.com/jobfate/jobfate/cmd/internal/kubefile"
 	"github.com/jobfate/jobfate/cmd/internal/simulation"
-	why "github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/validation"
+	"github.com/jobfate/jobfate/validation/defaulting"
 )
 
 // Simulate runs a Job in virtual time.
 type Simulate struct {
 	output
 	sets         overrides
+	job          string // the name of the Job in an input with several
 	against      string // the file with the Job to compare with; empty: none
 	againstSets  overrides
+	patches      []patchFile
 	scenarioFile string // empty: every pod succeeds
 	seed         *uint64
 	limit        *time.Duration
@@ -210,7 +213,7 @@ func (s *Simulate) titled(i int) titled {
 	out := titled{Job: refOfNew(s.jobs[i].Job), Immutable: s.jobs[i].immutable()}
 	if len(s.jobs) > 1 {
 		out.File, out.name = s.jobs[i].At.File, s.jobs[i].name
-		out.Set = mapped(s.jobs[i].sets, func(o override) string { return o.text })
+		out.Set = s.jobs[i].sets.texts()
 	}
 	return out
 }
@@ -248,7 +251,7 @@ func (p part) isSet(name string, err error) bool {
 	if len(p.sets) == 0 || !strings.HasPrefix(name, "spec.") || !errors.As(err, &e) {
 		return found
 	}
-	given := validation.Create(validation.Prepared(named(p.given)))
+	given := validation.Create(defaulting.Prepared(named(p.given)))
 	return !slices.ContainsFunc(given, func(g *field.Error) bool { return g.Error() == e.Error() })
 }
 
@@ -276,9 +279,11 @@ func (s *Simulate) read(env Environment, in *kubefile.Input, files []string) err
 	if s.scenarioFile != "" {
 		scenario = []string{s.scenarioFile}
 	}
-	return withFiles(env, slices.Concat(files, against, scenario), func(sources []kubefile.Source) (err error) {
+	patches := mapped(s.patches, func(p patchFile) string { return p.name })
+	all := slices.Concat(files, patches, against, scenario)
+	return withFiles(env, all, func(sources []kubefile.Source) (err error) {
 		if in == nil {
-			in, err = kubefile.ReadStart(sources[:len(files)]...)
+			_, in, err = readStart(s.job, "; --job selects one", sources[:len(files)])
 		}
 		if err != nil {
 			return err
@@ -287,10 +292,15 @@ func (s *Simulate) read(env Environment, in *kubefile.Input, files []string) err
 		if err != nil {
 			return err
 		}
-		sources = sources[len(files):]
+		for i, p := range slices.Backward(s.patches) { // each is put first
+			if err := p.read(sources[len(files)+i]); err != nil {
+				return err
+			}
+		}
+		sources = sources[len(files)+len(patches):]
 		second := first
 		if s.against != "" {
-			if in, err = kubefile.ReadStart(sources[:len(against)]...); err != nil {
+			if _, in, err = readStart("", "", sources[:len(against)]); err != nil {
 				return err
 			}
 			if second, err = s.start(in); err != nil {
@@ -387,7 +397,7 @@ func (s *Simulate) start(in *kubefile.Input) (part, error) {
 			"with --now", m.At.At(""), s.now.UTC().Format(time.RFC3339))
 	}
 	out.live = &simulation.Live{Now: s.now, Pods: in.Pods, Assume: s.Assumes(),
-		Evidence: why.Evidence{Events: in.Events, Nodes: in.Nodes}}
+		Evidence: diagnose.Evidence{Events: in.Events, Nodes: in.Nodes}}
 	return out, nil
 }
 

@@ -15,13 +15,27 @@ func suggestion(of reflect.Type, path string) string {
 	if dot := strings.LastIndexByte(path, '.'); dot >= 0 {
 		parent, name = path[:dot+1], path[dot+1:]
 	}
-	best, least := "", 2+len(name)/4
-	for _, field := range slices.Sorted(maps.Keys(fieldsOf(typeAt(of, parent)))) {
-		if d := distance(strings.ToLower(field), strings.ToLower(name)); d < least {
-			best, least = parent+field, d
+	best := nearest(name, slices.Sorted(maps.Keys(fieldsOf(typeAt(of, parent)))))
+	if best == "" {
+		return ""
+	}
+	return parent + best
+}
+
+// nearest returns the name that is most similar to another one; empty if none is similar.
+func nearest(name string, all []string) (best string) {
+	least := min(len(name), 2+len(name)/4)
+	for _, other := range all {
+		if d := distance(strings.ToLower(other), strings.ToLower(name)); d < least {
+			best, least = other, d
 		}
 	}
 	return best
+}
+
+// didYouMean completes an error about an unknown name.
+func didYouMean(name string, all []string) string {
+	return strings.TrimSuffix("; did you mean "+nearest(name, all)+"?", "; did you mean ?")
 }
 
 var position = regexp.MustCompile(`\[\d+\]`)

@@ -37,6 +37,8 @@ var trapTable = []trap{
 	// Restarts in place are not failures of the pod (KEP-5307). With the restart policy OnFailure of the pod
 	// the backoffLimit counts them.
 	{"EndlessRestart", "A container may be restarted in place forever", endlessRestart},
+	// The deadline has passed when the controller first looks.
+	{"NoTime", "The Job fails as soon as it starts", noTime},
 	// The gate of the field is off by default in Kubernetes 1.37 (KEP-5547).
 	{"DroppedField", "The API server drops an alpha field by default", droppedField},
 }
@@ -58,6 +60,14 @@ func droppedField(job *batchv1.Job) []finding {
 	}
 	return []finding{{Field: "spec.scheduling",
 		Message: "the API server drops this alpha field, unless its gate WorkloadWithJob is on"}}
+}
+
+func noTime(job *batchv1.Job) []finding {
+	if seconds := job.Spec.ActiveDeadlineSeconds; seconds == nil || *seconds > 0 {
+		return nil
+	}
+	return []finding{{Field: "spec.activeDeadlineSeconds",
+		Message: "the Job fails as soon as it starts; leave the field out for no deadline"}}
 }
 
 func backoffLimitBeforeIndexes(job *batchv1.Job) []finding {

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/jobfate/jobfate/cmd/internal/kubefile"
-	"github.com/jobfate/jobfate/validation"
+	"github.com/jobfate/jobfate/validation/defaulting"
 )
 
 // way is a command of kubectl that updates a Job or a CronJob from a manifest.
@@ -177,7 +177,7 @@ func live[T kubefile.Object](old *kubefile.Manifest, next T) T {
 	out.SetNamespace(cmp.Or(out.GetNamespace(), "default"))
 	if job, is := any(out).(*batchv1.Job); is {
 		if job = defaulted(named(job)); created {
-			job = validation.WithGeneratedSelector(job)
+			job = defaulting.WithGeneratedSelector(job)
 		}
 		return any(job).(T)
 	}
@@ -206,8 +206,8 @@ func identified[T kubefile.Object](next, live T) T {
 // defaulted returns a Job with all defaults. The API server shows a service account under both
 // names.
 func defaulted(job *batchv1.Job) *batchv1.Job {
-	job = validation.Defaulted(job)
-	spec := validation.DefaultedPodSpec(&job.Spec.Template.Spec)
+	job = defaulting.Job(job)
+	spec := defaulting.PodSpec(&job.Spec.Template.Spec)
 	spec.ServiceAccountName = cmp.Or(spec.ServiceAccountName, spec.DeprecatedServiceAccount)
 	spec.DeprecatedServiceAccount = spec.ServiceAccountName
 	job.Spec.Template.Spec = *spec

@@ -17,6 +17,7 @@ import (
 	"github.com/jobfate/jobfate/cmd/internal/kubefile"
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/validation"
+	"github.com/jobfate/jobfate/validation/defaulting"
 )
 
 const validateUsage = `Usage: jobfate validate [flags] [file ...]
@@ -100,11 +101,10 @@ func validateFiles(env Environment, args []string) error {
 	var in *kubefile.Input
 	err = withFiles(env, slices.Concat(olds, files), func(sources []kubefile.Source) (err error) {
 		if old != "" {
-			start, err := kubefile.ReadStart(sources[:len(olds)]...)
-			if err != nil {
+			if before, _, err = readStart("", "", sources[:len(olds)]); err != nil {
 				return err
 			}
-			before, sources = start.Jobs[0], sources[len(olds):]
+			sources = sources[len(olds):]
 		}
 		in, err = kubefile.ReadManifests(sources...)
 		return err
@@ -271,13 +271,13 @@ func checkUpdate(out *verdict, w way, m, old *kubefile.Manifest) {
 		if job = named(after.Job); !next.same {
 			checkCron(out, after, was)
 			out.refuseAll(slices.Concat(specErrors(after.Job, was), templateErrors(after.Job),
-				validation.RuleNames(namedPolicy(m), policyPath)))
+				failurepolicy.RuleNames(namedPolicy(m), policyPath)))
 		}
 	case !next.same:
 		was := was.(*batchv1.Job)
 		changed = !equality.Semantic.DeepEqual(was.Spec, job.Spec)
 		out.refuseAll(slices.Concat(validation.Update(job, was), templateErrors(job), renamed(m, old),
-			validation.RuleNames(namedPolicy(m), policyPath)))
+			failurepolicy.RuleNames(namedPolicy(m), policyPath)))
 		out.addDifferences(m, was, job)
 	default: // but for the names of rules, which the comparison leaves out
 		out.refuseAll(renamed(m, old))
@@ -303,7 +303,7 @@ func renamed(m, old *kubefile.Manifest) field.ErrorList {
 	if old.RuleNames == nil || m.Job.Spec.PodFailurePolicy == nil {
 		return nil
 	}
-	return validation.RuleNamesUpdate(namedPolicy(m), namedPolicy(old), policyPath)
+	return failurepolicy.RuleNamesUpdate(namedPolicy(m), namedPolicy(old), policyPath)
 }
 
 // errors returns what the API server would reject in a new Job or a status.
@@ -315,8 +315,8 @@ func (c *Validate) errors(m, old *kubefile.Manifest) field.ErrorList {
 	case c.status:
 		return validation.Status(m.Job)
 	}
-	errs := append(templateErrors(m.Job), validation.RuleNames(namedPolicy(m), policyPath)...)
-	if job := validation.Prepared(created(m)); m.Cron == nil {
+	errs := append(templateErrors(m.Job), failurepolicy.RuleNames(namedPolicy(m), policyPath)...)
+	if job := defaulting.Prepared(created(m)); m.Cron == nil {
 		return append(validation.Create(job), errs...)
 	}
 	return append(specErrors(m.Job, nil), errs...)
@@ -326,7 +326,7 @@ func (c *Validate) errors(m, old *kubefile.Manifest) field.ErrorList {
 // the Job.
 func templateErrors(job *batchv1.Job) field.ErrorList {
 	template := job.Spec.Template.DeepCopy()
-	template.Spec = *validation.DefaultedPodSpec(&template.Spec)
+	template.Spec = *defaulting.PodSpec(&template.Spec)
 	return apirules.Template(template, field.NewPath("spec", "template"))
 }
 
@@ -334,7 +334,7 @@ func templateErrors(job *batchv1.Job) field.ErrorList {
 // template. There it sets no default completions. old is nil for a new CronJob.
 func specErrors(job *batchv1.Job, old *batchv1.CronJob) field.ErrorList {
 	template, was := &batchv1.JobTemplateSpec{}, (*batchv1.JobTemplateSpec)(nil)
-	template.ObjectMeta, template.Spec = job.ObjectMeta, validation.Defaulted(job).Spec
+	template.ObjectMeta, template.Spec = job.ObjectMeta, defaulting.Job(job).Spec
 	template.Spec.Completions = job.Spec.Completions
 	if old != nil {
 		was = &old.Spec.JobTemplate
@@ -368,7 +368,7 @@ func checkCron(out *verdict, m *kubefile.Manifest, old *batchv1.CronJob) {
 	job.Name += "-29000000"
 	known := specErrors(job, old)
 	job.Spec.Selector, job.Spec.ManualSelector = nil, nil // both are rejected in a template
-	for _, err := range validation.Create(validation.Prepared(job)) {
+	for _, err := range validation.Create(defaulting.Prepared(job)) {
 		if !slices.ContainsFunc(known, func(k *field.Error) bool { return k.Error() == err.Error() }) {
 			out.warn("JobRejected", err.Field, "the API server accepts the CronJob, but not its Jobs: "+body(err))
 		}
@@ -398,7 +398,7 @@ func created(m *kubefile.Manifest) *batchv1.Job {
 
 // named returns a Job with a namespace, a name and a UID.
 func named(job *batchv1.Job) *batchv1.Job {
-	job = validation.WithGeneratedName(job)
+	job = defaulting.WithGeneratedName(job)
 	if job.Namespace == "" {
 		job.Namespace = "default"
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/jobfate/jobfate/cmd/internal/kubefile"
 	"github.com/jobfate/jobfate/validation"
+	"github.com/jobfate/jobfate/validation/defaulting"
 )
 
 // verdicts is the output of validate with -o json: fields may be added, but none is removed
@@ -130,7 +131,7 @@ func (v *verdict) hints(job *batchv1.Job, warnings []string) {
 	for _, text := range warnings {
 		v.warnText("APIWarning", text)
 	}
-	for _, f := range traps(validation.Defaulted(job)) {
+	for _, f := range traps(defaulting.Job(job)) {
 		v.warn(f.Rule, f.Field, f.Message)
 	}
 	v.advice(job)
@@ -227,13 +228,16 @@ func (all verdicts) text(p paint) string {
 		for n < len(rest) && rest[n].manifest == rest[0].manifest {
 			n++
 		}
+		if rest[0].By != "" {
+			summaries(&b, p, rest[:n])
+		}
 		for _, f := range together(rest[:n]) {
 			color := map[string]string{"error": red, "warning": yellow}[f.level]
 			write(&b, "%s: %s %s: %s\n", f.place(), p.text(bold+";"+color, f.level+":"), p.text(bold, f.Field),
 				f.Message)
 		}
-		for _, v := range rest[:n] {
-			v.summary(&b, p)
+		if rest[0].By == "" {
+			summaries(&b, p, rest[:n])
 		}
 		rest = rest[n:]
 	}
@@ -243,8 +247,8 @@ func (all verdicts) text(p paint) string {
 	return b.String()
 }
 
-// together returns the findings of verdicts about one Job, each once. The message of a finding that
-// not all of them have names the command.
+// together returns the findings of verdicts about one Job, each once, those of the first verdict first. The message of
+// a finding that not all of them have names the command.
 func together(answers []verdict) (all []finding) {
 	for _, v := range answers {
 		for _, f := range v.findings() {
@@ -258,21 +262,23 @@ func together(answers []verdict) (all []finding) {
 			}
 		}
 	}
-	slices.SortStableFunc(all, byPosition)
 	return all
 }
 
-// summary writes the last line about a Job.
-func (v verdict) summary(out *strings.Builder, p paint) {
-	how, kind := p.text(green, "accepted"), kindOf(v.manifest)
-	if !v.Accepted {
-		how = p.text(red, "rejected")
+// summaries writes the lines about a Job as a whole.
+func summaries(out *strings.Builder, p paint, all []verdict) {
+	for _, v := range all {
+		how, kind := p.text(green, "accepted"), kindOf(v.manifest)
+		if !v.Accepted {
+			how = p.text(red, "rejected")
+		}
+		if v.By != "" {
+			kind = v.By + ": " + kind
+		}
+		name := cmp.Or(v.Job.Name, v.manifest.Object().GetGenerateName(), "without a name")
+		write(out, "%s: %s %s %s, %s, %s; not checked: %s\n", v.manifest.Whole().At(""), kind, name, how,
+			count(len(v.Errors), "error"), count(len(v.Warnings), "warning"), v.NotChecked)
 	}
-	if v.By != "" {
-		kind = v.By + ": " + kind
-	}
-	write(out, "%s: %s %s %s, %s, %s; not checked: %s\n", v.manifest.Whole().At(""), kind,
-		cmp.Or(v.Job.Name, "none"), how, count(len(v.Errors), "error"), count(len(v.Warnings), "warning"), v.NotChecked)
 }
 
 func count(n int, what string) string {

@@ -3,6 +3,7 @@ package kubefile
 import (
 	"strconv"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -15,6 +16,7 @@ func (in *Input) dropCopies() {
 	in.Pods, in.PodsAt = pick(in.Pods, pods), pick(in.PodsAt, pods)
 	in.Events = pick(in.Events, newest(in.Events, func(e *corev1.Event) metav1.Object { return e }))
 	in.Nodes = pick(in.Nodes, newest(in.Nodes, func(n *corev1.Node) metav1.Object { return n }))
+	in.CronJobs = pick(in.CronJobs, newest(in.CronJobs, func(c *batchv1.CronJob) metav1.Object { return c }))
 	in.Objects = pick(in.Objects, newest(in.Objects, func(u *unstructured.Unstructured) metav1.Object { return u }))
 }
 

@@ -119,7 +119,7 @@ func memoryOf(t *testing.T, input string) (memory int, wrong string) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), measured+"="+file, "GOMAXPROCS=2")
+	cmd.Env = append(os.Environ(), measured+"="+file, "GOMAXPROCS=2", "GOGC=100", "GOMEMLIMIT=off")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)

@@ -50,14 +50,27 @@ func newObject(text []byte, format, kind string) (o object) {
 // invalid reports whether the text of the object cannot be parsed.
 func (o object) invalid() bool { return o.json == nil && o.pod == nil }
 
+// resources is what is read of a container.
+type resources struct {
+	Name      string                      `json:"name"`
+	Resources corev1.ResourceRequirements `json:"resources"`
+}
+
+// volume is what is read of a volume: the claim that it is, or that is made for it.
+type volume struct {
+	Name      string                                    `json:"name"`
+	Claim     *corev1.PersistentVolumeClaimVolumeSource `json:"persistentVolumeClaim"`
+	Ephemeral *struct{}                                 `json:"ephemeral"`
+}
+
 // readPod reports whether the object is a pod that can be decoded and has a spec and a status. It then keeps the
 // pod instead of the JSON.
 func (o *object) readPod() bool {
 	var pod corev1.Pod
 	type spec struct {
 		*corev1.PodSpec
-		Containers []struct{} `json:"containers"`
-		Volumes    []struct{} `json:"volumes"`
+		Containers []resources `json:"containers"`
+		Volumes    []volume    `json:"volumes"`
 	}
 	of := struct {
 		*metav1.TypeMeta
@@ -68,6 +81,20 @@ func (o *object) readPod() bool {
 	if utiljson.Unmarshal(o.json, &of) != nil || o.Kind != "Pod" || of.Spec == nil || of.Spec.Containers == nil ||
 		of.Status == nil || pod.Status.Phase == "" {
 		return false
+	}
+	if pod.Status.Phase == corev1.PodPending { // which takes a quota, and does nothing with it
+		for _, c := range of.Spec.Containers {
+			pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: c.Name, Resources: c.Resources})
+		}
+	}
+	for _, v := range of.Spec.Volumes {
+		of := corev1.Volume{Name: v.Name, VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: v.Claim}}
+		if v.Ephemeral != nil {
+			of.Ephemeral = &corev1.EphemeralVolumeSource{}
+		}
+		if v.Claim != nil || v.Ephemeral != nil {
+			pod.Spec.Volumes = append(pod.Spec.Volumes, of)
+		}
 	}
 	pod.ManagedFields, pod.Spec.EphemeralContainers = nil, nil
 	o.pod, o.json = &pod, nil
@@ -94,6 +121,10 @@ func (o object) check(want string) error {
 	switch {
 	case o.Kind == "":
 		return o.at.insteadOf(fmt.Errorf("%s has no kind; want %s", o.at, want))
+	case o.Kind == "Status" && o.APIVersion == "v1":
+		var says metav1.Status
+		_ = json.Unmarshal(o.json, &says)
+		return fmt.Errorf("%s is an answer of the API server, %q; want %s", o.at, says.Message, want)
 	case o.isList():
 		return fmt.Errorf("%s is a %s; want %s", o.at, o.Kind, want)
 	}

@@ -25,6 +25,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -42,13 +43,15 @@ type Source struct {
 
 // Input holds Jobs and their pods, with their places.
 type Input struct {
-	Jobs    []*Manifest // at least one, in the order of the input
-	Pods    []*corev1.Pod
-	PodsAt  []Place         // of the Pods
-	Events  []*corev1.Event // with the Nodes, they may explain why a pod does not run
-	Nodes   []*corev1.Node
-	Objects []*unstructured.Unstructured // of the other kinds to read
-	Skipped Kinds                        // the objects of all others
+	Jobs   []*Manifest // in the order of the input; there is at least one Job or CronJob
+	Pods   []*corev1.Pod
+	PodsAt []Place         // of the Pods
+	Events []*corev1.Event // with the Nodes, they may explain why a pod does not run
+	Nodes  []*corev1.Node
+	// CronJobs lists those that [ReadWith] reads.
+	CronJobs []*batchv1.CronJob
+	Objects  []*unstructured.Unstructured // of the other kinds to read
+	Skipped  Kinds                        // the objects of all others
 	// Unreadable says which parts of the input were left out because they cannot be read. Each is an [Unreadable].
 	Unreadable []error
 }
@@ -81,8 +84,8 @@ func (k Kinds) String() string {
 // reader reads an object of one kind.
 type reader func(*Input, object) error
 
-// Read reads Jobs and their pods. What cannot be read is left out: Input.Unreadable says why. It
-// fails if there is no Job, and its errors name the sources; the Input then only says why.
+// Read reads Jobs, CronJobs and their pods. What cannot be read is left out: Input.Unreadable says why. It
+// fails if there is no Job or CronJob, and its errors name the sources; the Input then only says why.
 func Read(sources ...Source) (*Input, error) { return ReadWith(nil, sources...) }
 
 // ReadWith is Read, and keeps the objects of the other kinds that reads reports. The group of a kind is empty for
@@ -90,15 +93,15 @@ func Read(sources ...Source) (*Input, error) { return ReadWith(nil, sources...) 
 func ReadWith(reads func(group, kind string) bool, sources ...Source) (*Input, error) {
 	in, err := read(sources, "a Job and its pods",
 		map[string]reader{"Job": (*Input).addComplete, "Pod": (*Input).addPod, "Event": (*Input).addEvent,
-			"Node": (*Input).addNode}, reads)
+			"Node": (*Input).addNode, "CronJob": (*Input).addCronJob}, reads)
 	if err == nil {
 		in.dropCopies()
 	}
 	return in, err
 }
 
-// ReadStart reads the Job with which a simulation starts, which may be new or the template of a
-// CronJob, its pods, Events and Nodes. It fails if anything cannot be read.
+// ReadStart reads Jobs, one of which a simulation may start with, and which may be new or templates of
+// CronJobs, their pods, Events and Nodes. It fails if anything cannot be read.
 func ReadStart(sources ...Source) (*Input, error) {
 	in, err := read(sources, "a Job", map[string]reader{"Job": (*Input).addWritten, "CronJob": (*Input).addTemplate,
 		"Pod": (*Input).addPod, "Event": (*Input).addEvent, "Node": (*Input).addNode}, nil)
@@ -108,10 +111,7 @@ func ReadStart(sources ...Source) (*Input, error) {
 	if err != nil {
 		return nil, err
 	}
-	if in.dropCopies(); len(in.Jobs) > 1 {
-		second := in.Jobs[1].At
-		return nil, second.Unreadable(fmt.Errorf("%s is a second Job; the first is %s", second, in.Jobs[0].At))
-	}
+	in.dropCopies()
 	return in, nil
 }
 
@@ -185,16 +185,34 @@ func read(sources []Source, want string, readers map[string]reader, reads func(g
 		}
 	}
 	switch {
-	case len(in.Jobs) > 0:
+	case len(in.Jobs)+len(in.CronJobs) > 0:
 		return in, nil
 	case in.Unreadable != nil:
 		return in, in.Err()
 	}
 	only := strings.TrimSuffix(", only "+kinds.String(), ", only ")
-	err := fmt.Errorf("%s: the input has no Job%s; want %s", strings.Join(names, ", "), only, want)
+	err := fmt.Errorf("%s: the input has no Job%s; want %s%s", strings.Join(names, ", "), only, want, in.otherwise())
 	first := Place{File: strings.Join(names[:min(1, len(names))], "")}
 	in.Unreadable = []error{first.Unreadable(err)}
 	return in, err
+}
+
+// otherwise names the command that prints the Job of the pods or events; empty if they name none.
+func (in *Input) otherwise() string {
+	get := func(name, namespace string) string {
+		return fmt.Sprintf("; get it with kubectl get job/%s -n %s -o yaml", name, namespace)
+	}
+	for _, pod := range in.Pods {
+		if ref := metav1.GetControllerOfNoCopy(pod); ref != nil && ref.Kind == "Job" {
+			return get(ref.Name, pod.Namespace)
+		}
+	}
+	for _, e := range in.Events {
+		if about := &e.InvolvedObject; about.Kind == "Job" {
+			return get(about.Name, about.Namespace)
+		}
+	}
+	return ""
 }
 
 func (in *Input) addComplete(o object) error {
@@ -257,6 +275,8 @@ func (in *Input) addObject(o object) error {
 }
 
 func (in *Input) addEvent(o object) error { return addDecoded(&in.Events, o) }
+
+func (in *Input) addCronJob(o object) error { return addDecoded(&in.CronJobs, o) }
 
 func (in *Input) addNode(o object) error { return addDecoded(&in.Nodes, o) }
 

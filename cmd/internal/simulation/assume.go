@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/cmd/diagnose"
 	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/jobtest/cluster"
@@ -39,16 +40,16 @@ func assume(job *batchv1.Job, s Settings) (*assumption, error) {
 		return nil, err
 	}
 	a := &assumption{stuck: map[string]explain.Code{}}
-	for _, cause := range explain.Of(d, s.Live.Evidence).Causes() {
-		if cause.Attention != explain.AttentionStuck {
+	for _, cause := range diagnose.Of(d, s.Live.Evidence).Causes() {
+		if cause.Attention != diagnose.AttentionStuck && cause.Code != "TerminationOverdue" {
 			continue
 		}
 		switch cause.Code {
-		case explain.CauseQuota: // the Job keeps its share
+		case "QuotaExceeded": // the Job keeps its share
 			a.refusal, a.most = cause.Code, len(slices.DeleteFunc(slices.Clone(pods), cluster.HasEnded))
-		case explain.CauseWebhook, explain.CauseCreationRefused:
+		case "WebhookRefused", "CreationRefused":
 			a.refusal = cause.Code
-		case explain.CauseUnschedulable:
+		case "Unschedulable":
 			a.capped = true
 		}
 		for _, name := range cause.Pods {

@@ -13,7 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/backoff"
-	"github.com/jobfate/jobfate/explain"
+	"github.com/jobfate/jobfate/cmd/diagnose"
+	"github.com/jobfate/jobfate/internal/classify"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -27,13 +28,13 @@ type Live struct {
 	// Assume says that there is no scenario: what the pods do is derived from what they
 	// have done until now, and from the evidence. [Result.Assumed] says how.
 	Assume   bool
-	Evidence explain.Evidence
+	Evidence diagnose.Evidence
 }
 
 // PodsOf returns the pods that a Job owns or may adopt, in the order of their creation. It
 // fails if the selector of the Job is invalid.
 func PodsOf(job *batchv1.Job, pods []*corev1.Pod) ([]*corev1.Pod, error) {
-	of, err := tracking.ClassifierOf(job, tracking.Keys{}, tracking.Options{})
+	of, err := classify.Of(job, tracking.Keys{}.WithDefaults(), classify.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +109,8 @@ func (p *play) relabel(pod *corev1.Pod, uids map[types.UID]types.UID) {
 func (p *play) resume(pod *corev1.Pod) {
 	l := p.addPod(pod, p.timeOf(pod.CreationTimestamp.Time))
 	l.pod().Restarts = restartsOf(pod)
-	earlier := tracking.Keys{}.CountsOf(pod.Annotations)
+	names := tracking.Keys{}.WithDefaults()
+	earlier := classify.CountsOf(&names, pod.Annotations)
 	l.before = max(l.before, int(earlier.Failures)+int(earlier.Ignored)) + l.pod().Restarts
 	p.taken[l.index] = l.before + 1
 	p.draw(l)
@@ -145,7 +147,7 @@ func (p *play) resume(pod *corev1.Pod) {
 			p.stopping(l, max(0, int64(pod.DeletionTimestamp.Sub(p.start).Seconds())))
 		}
 	case stuck != "":
-		l.lost = stuck == explain.CauseNodeLost // if it is deleted, no kubelet stops it
+		l.lost = stuck == "NodeLost" // if it is deleted, no kubelet stops it
 	case l.pod().Started != nil:
 		p.scheduleExit(l, time.Duration(runs))
 		p.limit(l, -time.Duration(*l.pod().Started))

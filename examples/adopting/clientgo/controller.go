@@ -23,6 +23,7 @@ import (
 
 	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/machine"
+	"github.com/jobfate/jobfate/machine/route"
 )
 
 // Controller runs the Jobs that name it in spec.managedBy.
@@ -79,7 +80,7 @@ func (c *Controller) podChanged(before, after any) {
 	}
 	was, _ := before.(*corev1.Pod)
 	is, _ := after.(*corev1.Pod)
-	for _, name := range machine.RouteOf(was, is, c.jobsIn, decide.ManagedBy(c.Name)) {
+	for _, name := range route.Of(was, is, c.jobsIn, decide.ManagedBy(c.Name)) {
 		c.queue.AddAfter(name.String(), time.Second) // one status write for many pods
 	}
 }
@@ -109,7 +110,7 @@ func (c *Controller) sync(ctx context.Context, key string) (again time.Duration,
 	view.Job, _ = job.(*batchv1.Job)
 	send := func(r machine.Request) (runtime.Object, error) { return c.send(ctx, r) }
 	own, orphaned := decide.ManagedBy(c.Name), indexed[corev1.Pod](c.pods, "job", key)
-	for _, orphans := range machine.OrphansIn(orphaned, c.jobsIn(namespace), own) {
+	for _, orphans := range route.OrphansIn(orphaned, c.jobsIn(namespace), own) {
 		err = errors.Join(err, orphans.Run(send).Err)
 	}
 	if name == "" || err != nil {

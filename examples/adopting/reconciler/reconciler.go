@@ -25,6 +25,7 @@ import (
 
 	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/machine"
+	"github.com/jobfate/jobfate/machine/route"
 )
 
 // Reconciler runs the Jobs that name it in spec.managedBy.
@@ -63,7 +64,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 func (r *Reconciler) podChanged(q queue, before, after client.Object) {
 	was, _ := before.(*corev1.Pod)
 	is, _ := after.(*corev1.Pod)
-	for _, name := range machine.RouteOf(was, is, r.jobsIn, decide.ManagedBy(r.Name)) {
+	for _, name := range route.Of(was, is, r.jobsIn, decide.ManagedBy(r.Name)) {
 		q.AddAfter(reconcile.Request{NamespacedName: name}, time.Second) // one status write for many pods
 	}
 }
@@ -76,7 +77,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	view.Job, _ = job.(*batchv1.Job)
 	send := func(q machine.Request) (runtime.Object, error) { return r.send(ctx, q) }
 	own, orphaned := decide.ManagedBy(r.Name), indexed[corev1.Pod](r.Pods, "job", request.String())
-	for _, orphans := range machine.OrphansIn(orphaned, r.jobsIn(request.Namespace), own) {
+	for _, orphans := range route.OrphansIn(orphaned, r.jobsIn(request.Namespace), own) {
 		err = errors.Join(err, orphans.Run(send).Err)
 	}
 	if request.Name == "" || err != nil {

@@ -1,13 +1,16 @@
 // Package driver runs schedules of random steps. It draws actions from the table of a kit, and the
-// faults of requests. It shortens a schedule that violates a property, so that the report shows
-// only what the violation needs. The kits that run schedules share it.
+// faults of requests, and records what happens. It shortens a schedule that violates a property, so
+// that the report shows only what the violation needs. The kits that run schedules share it.
 package driver
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 
 	"github.com/jobfate/jobfate/jobtest"
+	"github.com/jobfate/jobfate/jobtest/internal/story"
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
@@ -17,10 +20,9 @@ type Plan struct {
 	Off   []string // actions and faults that do not happen
 }
 
-// Until returns the plan with all steps up to a step, and without any action or fault
-// turned off.
-func Until(step int) Plan {
-	var p Plan
+// Until returns the plan with all steps up to a step, without some actions and faults.
+func Until(step int, off ...string) Plan {
+	p := Plan{Off: off}
 	for i := range step {
 		p.Steps = append(p.Steps, i+1)
 	}
@@ -34,18 +36,22 @@ func (p Plan) upto(step int) Plan {
 	return p
 }
 
-// Schedule makes the random choices of a run.
+// Schedule is a run of a plan. It makes the random choices, and records what happens.
 type Schedule struct {
 	jobtest.Seeded
-	// Step is the number of the step in progress.
-	Step int
-	// Unrepeated says that Search found no violation in further runs: the controller is not
-	// deterministic.
-	Unrepeated bool
+	Log story.Log
+	// Step is the number of the step in progress, Syncs the number of syncs of the controllers so
+	// far, and Writes that of their writes.
+	Step, Syncs, Writes int
+	// Faultless says that the faults have stopped, NoCreations that every creation is rejected.
+	Faultless, NoCreations bool
+
 	seed       uint64
 	source     *rand.PCG
 	plan       Plan
-	happened   []string // actions and faults
+	happened   []string                          // actions and faults
+	broken     atomic.Pointer[referee.Violation] // a controller may start goroutines
+	unrepeated bool                              // further runs have no violation
 }
 
 // NewSchedule returns the schedule of a plan. Its choices depend on the plan and the seed.
@@ -57,14 +63,45 @@ func NewSchedule(seed uint64, p Plan) *Schedule {
 // Part makes the next choices depend on the seed and the part of the run alone.
 func (s *Schedule) Part(part uint64) { s.source.Seed(s.seed, part) }
 
-// Run runs the steps of the plan, until one returns false. The choices of a step do not depend on
-// earlier steps, so that steps can be left out.
+// Run runs the steps of the plan, until one returns false or a property is violated. The choices of
+// a step do not depend on earlier steps, so that steps can be left out.
 func (s *Schedule) Run(step func() bool) {
 	for _, s.Step = range s.plan.Steps {
-		if s.Part(uint64(s.Step) << 8); !step() {
+		if s.Part(uint64(s.Step) << 8); !step() || s.Broken() {
 			return
 		}
 	}
+}
+
+// Meanwhile reports whether something else happens now. While there are faults, it does in that
+// percentage of cases.
+func (s *Schedule) Meanwhile(percent int) bool {
+	return !s.Faultless && !s.Broken() && s.Chance(percent, "aside")
+}
+
+// Violate records a violation, unless there is one already, and reports whether it did.
+func (s *Schedule) Violate(property, format string, args ...any) bool {
+	return s.Found(&referee.Violation{Property: property, Text: fmt.Sprintf(format, args...)})
+}
+
+// Found is like Violate. Nil is no violation.
+func (s *Schedule) Found(v *referee.Violation) bool {
+	first := v != nil && s.broken.CompareAndSwap(nil, v)
+	if first {
+		s.Log.Say("=> this violates %s", v.Property)
+	}
+	return first
+}
+
+// Violation returns the first violation, if any.
+func (s *Schedule) Violation() *referee.Violation { return s.broken.Load() }
+
+// Broken reports whether there is a violation.
+func (s *Schedule) Broken() bool { return s.Violation() != nil }
+
+// Report returns the report of the violation. Again is the command that runs the schedule again.
+func (s *Schedule) Report(again string) story.Report {
+	return story.Report{Violation: s.Violation(), Seed: s.seed, Again: again, Chance: s.unrepeated, Log: &s.Log}
 }
 
 // Allows reports whether an action or a fault may happen.
@@ -90,7 +127,8 @@ type Run interface {
 // text. It uses at most the given number of runs. It returns a run of the shortest plan,
 // which is the only run with a log.
 //
-// If no further run violates the property, Search returns the original run, with Unrepeated set.
+// If no further run violates the property, the controller is not deterministic. Search then returns
+// the original run, whose report says so.
 func Search[R Run](found R, runs int, run func(p Plan, recorded bool) R) (shortest R) {
 	s := found.schedule()
 	same := func(r R) bool { return r.Violation() != nil && r.Violation().Same(found.Violation()) }
@@ -103,7 +141,7 @@ func Search[R Run](found R, runs int, run func(p Plan, recorded bool) R) (shorte
 			return r
 		}
 	}
-	s.Unrepeated = true
+	s.unrepeated = true
 	return found
 }
 
@@ -132,4 +170,46 @@ func (p Plan) shorten(happened []string, enough func(Plan) bool) Plan {
 		}
 	}
 	return p
+}
+
+// Action is something that may happen in a run R of a kit.
+type Action[R any] struct {
+	Name string
+	// Step is how often the action is drawn as a step, Aside how often during a sync.
+	Step, Aside int
+	// Do reports whether the action had an effect.
+	Do func(R) bool
+}
+
+// AsStep returns the weight of an action as a step.
+func AsStep[R any](a *Action[R]) int { return a.Step }
+
+// Aside returns the weight of an action during a sync.
+func Aside[R any](a *Action[R]) int { return a.Aside }
+
+// Act draws an action and, unless the plan leaves it out, lets act execute it and report whether
+// it had an effect.
+func Act[R any](s *Schedule, from []Action[R], weight func(*Action[R]) int, act func(number int) bool) {
+	i := draw(s, from, weight)
+	if name := from[i].Name; s.Allows(name) && act(i) {
+		s.Happened(name)
+	}
+}
+
+// Pick draws one of the values.
+func Pick[T any](d jobtest.Dice, of ...T) T { return of[d.Among(len(of), "value")] }
+
+// draw draws an element by its weight.
+func draw[T any](s *Schedule, from []T, weight func(*T) int) int {
+	total := 0
+	for i := range from {
+		total += weight(&from[i])
+	}
+	left := s.IntN(total)
+	for i := range from {
+		if left -= weight(&from[i]); left < 0 {
+			return i
+		}
+	}
+	return 0
 }

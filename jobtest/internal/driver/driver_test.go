@@ -1,19 +1,21 @@
 package driver
 
 import (
+	"maps"
 	"slices"
 	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
-// result is the violation of a run, or nil.
-type result struct {
-	*Schedule
-	broken *referee.Violation
+// brokenBy returns a schedule with a violation, or with none.
+func brokenBy(v *referee.Violation) *Schedule {
+	s := &Schedule{}
+	s.Found(v)
+	return s
 }
-
-func (r result) Violation() *referee.Violation { return r.broken }
 
 // Search leaves out everything that a violation does not need, also if the needed steps are
 // far apart.
@@ -43,7 +45,7 @@ func TestSearch(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			spent, recorded := 0, 0
 			var last Plan
-			run := func(p Plan, tell bool) result {
+			run := func(p Plan, tell bool) *Schedule {
 				if last = p; tell {
 					recorded++
 				} else {
@@ -52,18 +54,19 @@ func TestSearch(t *testing.T) {
 				has := func(step int) bool { return slices.Contains(p.Steps, step) }
 				switch {
 				case slices.Contains(p.Off, c.event), !has(c.before[0]) && has(c.before[1]):
-					return result{}
+					return brokenBy(nil)
 				case slices.IndexFunc(c.needs, func(n int) bool { return !has(n) }) >= 0:
-					return result{}
+					return brokenBy(nil)
 				case slices.IndexFunc(c.other, func(n int) bool { return !has(n) }) >= 0:
-					return result{broken: &referee.Violation{Property: "S2", Text: violation.Text}}
+					return brokenBy(&referee.Violation{Property: "S2", Text: violation.Text})
 				}
-				return result{broken: violation}
+				return brokenBy(violation)
 			}
-			all := &Schedule{Step: 200, plan: Until(200), happened: []string{"a", "b", "c"}}
-			got := Search(result{all, violation}, c.runs, run)
-			if got.broken != violation || recorded != 1 || all.Unrepeated {
-				t.Errorf("found %v, recorded %d times; want it recorded once", got.broken, recorded)
+			all := brokenBy(violation)
+			all.Step, all.plan, all.happened = 200, Until(200), []string{"a", "b", "c"}
+			got := Search(all, c.runs, run)
+			if got.Violation() != violation || recorded != 1 || all.Report("").Chance {
+				t.Errorf("found %v, recorded %d times; want it recorded once", got.Violation(), recorded)
 			}
 			if !slices.Equal(last.Steps, c.steps) || !slices.Equal(last.Off, c.off) {
 				t.Errorf("the plan has the steps %v without %q, want %v without %q", last.Steps, last.Off, c.steps, c.off)
@@ -79,14 +82,16 @@ func TestSearch(t *testing.T) {
 func TestSearch_chance(t *testing.T) {
 	violation := &referee.Violation{Property: "S1", Text: "2 pods are active"}
 	recorded := 0
-	got := Search(result{&Schedule{Step: 10, plan: Until(10)}, violation}, 10, func(_ Plan, tell bool) result {
+	all := brokenBy(violation)
+	all.Step, all.plan = 10, Until(10)
+	got := Search(all, 10, func(_ Plan, tell bool) *Schedule {
 		if tell {
 			recorded++
 		}
-		return result{}
-	})
-	if !got.Unrepeated || recorded != 3 || got.broken != violation {
-		t.Errorf("unrepeated: %v, after %d runs, with %v; want the original violation, after 3", got.Unrepeated, recorded, got.broken)
+		return brokenBy(nil)
+	}).Report("")
+	if !got.Chance || recorded != 3 || got.Violation != violation {
+		t.Errorf("unrepeated: %v, after %d runs, with %v; want the original violation, after 3", got.Chance, recorded, got.Violation)
 	}
 }
 
@@ -127,18 +132,40 @@ func TestFault(t *testing.T) {
 		{Request{Writes: true}, 10, 4, 2},
 		{Request{Writes: true, Creates: true}, 11, 4, 2},
 	} {
-		s := NewSchedule(1, Plan{Off: Untrue})
+		s, lost, killing := NewSchedule(1, Plan{Off: Untrue}), map[int]bool{}, map[int]bool{}
 		for range 5000 {
-			s.Fault(c.q)
-		}
-		lost, killing := 0, 0
-		for _, f := range Faults {
-			if is := f.Of(c.q); slices.Contains(s.happened, f.Name) {
-				lost, killing = lost+map[bool]int{true: 1}[is.Lost], killing+map[bool]int{true: 1}[is.Killed]
+			if i, fault := s.Fault(c.q, func() {}); i >= 0 {
+				lost[i], killing[i] = fault.Lost, fault.Killed
 			}
 		}
-		if len(s.happened) != c.names || lost != c.lost || killing != c.killing {
-			t.Errorf("%+v: %d of the faults %q take effect and %d kill, want %+v", c.q, lost, s.happened, killing, c)
+		isFalse := func(_ int, is bool) bool { return !is }
+		maps.DeleteFunc(lost, isFalse)
+		maps.DeleteFunc(killing, isFalse)
+		if len(s.happened) != c.names || len(lost) != c.lost || len(killing) != c.killing {
+			t.Errorf("%+v: of the faults %q %v take effect and %v kill, want %+v", c.q, s.happened, lost, killing, c)
+		}
+	}
+}
+
+// Without faults, or after a violation, nothing goes wrong and nothing happens meanwhile, except that a quota may reject
+// creations. The first violation is the one that counts, and ends the run.
+func TestFault_none(t *testing.T) {
+	faultless, broken := NewSchedule(1, Until(5)), NewSchedule(1, Until(5))
+	faultless.Faultless, faultless.NoCreations = true, true
+	broken.Run(func() bool { return broken.Violate("S1", "2 pods") })
+	if broken.Violate("S2", "a pod"); broken.Step != 1 || broken.Violation().Property != "S1" {
+		t.Errorf("%v after %d steps, want S1 after one", broken.Violation(), broken.Step)
+	}
+	for _, s := range []*Schedule{faultless, broken} {
+		for range 1000 {
+			i, fault := s.Fault(Request{Writes: true}, func() { t.Fatal("something happens before") })
+			if i >= 0 || fault.Err != nil || s.Meanwhile(100) {
+				t.Fatalf("the fault %d: %v", i, fault.Err)
+			}
+		}
+		_, fault := s.Fault(Request{Creates: true}, nil)
+		if rejected := apierrors.IsForbidden(fault.Err); rejected != s.NoCreations {
+			t.Errorf("a creation is rejected: %v", fault.Err)
 		}
 	}
 }

@@ -49,32 +49,37 @@ var Faults = []Fault{
 	{"answer never comes, with effect", 2, write, true, always(cluster.ErrNoAnswer)},
 	{"sync abandoned", 1, nil, false, always(cluster.ErrGivenUp)},
 	{"sync abandoned, with effect", 1, write, true, always(cluster.ErrGivenUp)},
-	{"quota rejects a creation", 2, func(q Request) bool { return q.Creates }, false, OverQuota},
+	{"quota rejects a creation", 2, func(q Request) bool { return q.Creates }, false, overQuota},
 	{"killed before a write", 2, nil, false, always(cluster.ErrKilled)},
 	{"killed after a write", 3, write, true, always(cluster.ErrKilled)},
 }
 
-// Of returns the fault of a request.
-func (f *Fault) Of(q Request) cluster.Fault {
-	err := f.err(q)
-	return cluster.Fault{Err: err, Lost: f.lost, Killed: errors.Is(err, cluster.ErrKilled)}
-}
-
-// Fault draws the fault of a request, and returns its number in Faults; -1 for none.
-func (s *Schedule) Fault(q Request) int {
+// Fault draws the fault of a request, and returns its number in Faults; -1 if it has no fault of
+// these. Before that, it calls a function, in which other things may happen. When the faults have
+// stopped, a creation may still be rejected.
+func (s *Schedule) Fault(q Request, before func()) (number int, fault cluster.Fault) {
+	switch {
+	case s.NoCreations && q.Creates:
+		return -1, cluster.Fault{Err: overQuota(q)}
+	case s.Faultless || s.Broken():
+		return -1, cluster.Fault{}
+	}
+	before()
 	if !s.Chance(12, "fault") {
-		return -1
+		return -1, cluster.Fault{}
 	}
 	i := draw(s, Faults, func(f *Fault) int { return f.weight })
-	if f := &Faults[i]; !s.Allows(f.Name) || f.on != nil && !f.on(q) {
-		return -1
+	f := &Faults[i]
+	if !s.Allows(f.Name) || f.on != nil && !f.on(q) {
+		return -1, cluster.Fault{}
 	}
-	s.Happened(Faults[i].Name)
-	return i
+	s.Happened(f.Name)
+	err := f.err(q)
+	return i, cluster.Fault{Err: err, Lost: f.lost, Killed: errors.Is(err, cluster.ErrKilled)}
 }
 
-// OverQuota is the error of a creation that a quota rejects.
-func OverQuota(q Request) error {
+// overQuota is the error of a creation that a quota rejects.
+func overQuota(q Request) error {
 	return apierrors.NewForbidden(q.Resource, q.Name, errors.New("exceeded quota"))
 }
 

@@ -71,9 +71,16 @@ func init() {
 // choose draws an action and executes it.
 func (s *schedule) choose(weight func(*driver.Action[*schedule]) int) {
 	driver.Act(s.Schedule, actions, weight, func(i int) bool {
-		s.log.Begin(s.Step, time.Now(), actions[i].Name)
+		s.Log.Begin(s.Step, time.Now(), actions[i].Name)
 		return actions[i].Do(s)
 	})
+}
+
+// meanwhile lets something happen during Reconcile, in that percentage of cases.
+func (s *schedule) meanwhile(percent int) {
+	if s.Meanwhile(percent) {
+		s.choose(driver.Aside)
+	}
 }
 
 // delete deletes an object, and reports whether there was one.

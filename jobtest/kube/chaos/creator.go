@@ -63,29 +63,22 @@ func (c Creator) run(t *testing.T,
 		var total engine.Report
 		want := ""
 		run := func(p driver.Plan, logged bool) *schedule {
-			s := &schedule{Creator: c, Schedule: driver.NewSchedule(seed, p), want: want, factory: factory, seed: seed,
-				faultless: len(p.Steps) == 0}
-			s.log.On = logged
+			s := &schedule{Creator: c, Schedule: driver.NewSchedule(seed, p), want: want, factory: factory, seed: seed}
+			s.Log.On, s.Faultless = logged, len(p.Steps) == 0
 			synctest.Test(t, func(*testing.T) { s.live() })
-			total.Syncs, total.Writes = total.Syncs+s.syncs, total.Writes+s.writes
+			total.Syncs, total.Writes = total.Syncs+s.Syncs, total.Writes+s.Writes
 			return s
 		}
 		found := run(driver.Plan{}, false)
-		if found.broken == nil {
+		if !found.Broken() {
 			want = found.end
-			found = run(drawPlan(seed), false)
+			last := 1 + rand.New(rand.NewPCG(seed, 3)).IntN(200) // in some schedules, the faults stop early
+			found = run(driver.Until(last, driver.Untrue...), false)
 		}
-		if total.Violation = found.broken; found.broken != nil && retries >= 0 {
+		if total.Violation = found.Violation(); found.Broken() && retries >= 0 {
 			logged := driver.Search(found, 600, run)
-			total.Violation, total.Story = logged.broken, logged.story(fmt.Sprintf(rerunCommand, t.Name(), seed))
+			total.Violation, total.Story = logged.Violation(), logged.story(fmt.Sprintf(rerunCommand, t.Name(), seed))
 		}
 		return total
 	}
-}
-
-// drawPlan draws the step at which the faults stop, in some schedules early.
-func drawPlan(seed uint64) driver.Plan {
-	p := driver.Until(1 + rand.New(rand.NewPCG(seed, 3)).IntN(200))
-	p.Off = driver.Untrue
-	return p
 }

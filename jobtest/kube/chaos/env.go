@@ -1,15 +1,21 @@
 package chaos
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"path"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -20,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/jobtest/internal/story"
 	"github.com/jobfate/jobfate/jobtest/kube"
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
@@ -51,11 +58,11 @@ type Env struct {
 	stop   context.CancelFunc
 	broken error // an unsupported request, or a failure of the test
 	server *kube.Server
+	ask    func(*kube.Request) kube.Verdict // decides about the requests
+	log    *story.Log                       // of a Creator's schedule
 
-	// nil without a Creator.
-	schedule *schedule
-	cache    *kube.Cache
-	running  bool // Reconcile
+	cache   *kube.Cache // nil without a Creator
+	running bool        // Reconcile
 }
 
 // Barrier is the resource version of a consistent list of pods when the process started.
@@ -117,14 +124,19 @@ func (e *Env) storeOf(of any) *indexer {
 	return nil
 }
 
-// newEnv returns the Env of a process in a schedule with Jobs and pods.
-func newEnv(server *kube.Server) (*Env, error) {
-	e := &Env{mu: make(lock, 1), server: server, RateLimiter: defaultRateLimiter()}
+// newEnv returns the Env of a process.
+func newEnv(server *kube.Server) *Env {
+	e := &Env{mu: make(lock, 1), server: server, log: &story.Log{}, RateLimiter: defaultRateLimiter()}
 	e.ctx, e.end = context.WithCancel(context.Background())
+	return e
+}
+
+// withStores adds the stores of Jobs and pods.
+func (e *Env) withStores() error {
 	e.jobs = newIndexer(e, cluster.Jobs, batchv1.Resource("jobs"))
 	e.pods = newIndexer(e, cluster.Pods, corev1.Resource("pods"))
-	e.Jobs, e.Pods = e.jobs, e.pods
-	return e, e.connect(reader{e}, scheme.Scheme)
+	e.Jobs, e.Pods, e.ask = e.jobs, e.pods, e.serve
+	return e.connect(reader{e}, scheme.Scheme)
 }
 
 // connect makes the clients and the manager.
@@ -132,7 +144,7 @@ func (e *Env) connect(cached client.Reader, scheme *runtime.Scheme) error {
 	config, mapper := e.Config(), e.server.RESTMapper()
 	live, errLive := client.New(config, client.Options{Scheme: scheme, Mapper: mapper})
 	writes, errWrites := client.New(config, client.Options{Scheme: scheme, Mapper: mapper,
-		Cache: &client.CacheOptions{Reader: cached, Unstructured: e.schedule != nil}})
+		Cache: &client.CacheOptions{Reader: cached, Unstructured: true}})
 	e.Client, e.Live, e.Manager = writes, live, newManager(e)
 	return errors.Join(errLive, errWrites)
 }
@@ -140,27 +152,35 @@ func (e *Env) connect(cached client.Reader, scheme *runtime.Scheme) error {
 // Config returns the config for a clientset of client-go, which reads live. It supports the
 // requests of Client and Live, but no watches of Jobs and pods: use [Env.Informer].
 func (e *Env) Config() *rest.Config {
-	ask := e.serve
-	if e.schedule != nil {
-		ask = e.schedule.intercept
-	}
-	config := e.server.ConfigFor(ask)
+	config := e.server.ConfigFor(e.ask)
 	config.UserAgent = agent
-	if config.Transport = (transport{config.Transport}); e.schedule != nil {
-		config.Transport = answers{e.schedule, config.Transport}
-	}
+	config.Transport = transport{config.Transport, e.log}
 	return config
 }
 
 // transport is the API server, except that clients of client-go do not send a request again
-// by themselves: the Reconciler gets every error.
-type transport struct{ server http.RoundTripper }
+// by themselves: the Reconciler gets every error. It logs the writes that are rejected.
+type transport struct {
+	server http.RoundTripper
+	log    *story.Log
+}
 
 // RoundTrip implements [http.RoundTripper].
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := t.server.RoundTrip(r)
-	if err == nil {
-		response.Header.Del("Retry-After")
+	if err != nil {
+		return nil, err
+	}
+	response.Header.Del("Retry-After")
+	if response.StatusCode < 400 || !t.log.On || r.Method == http.MethodGet {
+		return response, nil
+	}
+	text, err := io.ReadAll(response.Body)
+	response.Body = io.NopCloser(bytes.NewReader(text))
+	var status metav1.Status
+	if json.Unmarshal(text, &status) == nil {
+		t.log.Say("the answer to %s %s is: %s", r.Method, path.Base(strings.TrimSuffix(r.URL.Path, "/status")),
+			status.Message)
 	}
 	return response, err
 }

@@ -19,19 +19,19 @@ const overQuotaForAWhile = "quota rejects creations for a while"
 // that is due. In some schedules a quota rejects creations at first; the controller gets no
 // event when that is over.
 func (s *schedule) runToEnd() {
-	s.quota = !s.faultless && s.Allows(overQuotaForAWhile) && s.Chance(30, "quota")
-	if s.quota {
+	s.NoCreations = !s.Faultless && s.Allows(overQuotaForAWhile) && s.Chance(30, "quota")
+	if s.NoCreations {
 		s.Happened(overQuotaForAWhile)
 	}
-	s.faultless = true
+	s.Faultless = true
 	idle, afterwards := 0, 0
 	for round := range patience {
 		time.Sleep(time.Second)
-		s.quota = s.quota && round < 10
-		s.log.Begin(s.Step, time.Now(), "without faults")
+		s.NoCreations = s.NoCreations && round < 10
+		s.Log.Begin(s.Step, time.Now(), "without faults")
 		kube.Collector{Server: s.server}.Run()
 		s.p.showAll()
-		writes := s.writes
+		writes := s.Writes
 		ran, moved := s.runDue(), false
 		if !ran {
 			for _, job := range s.jobs() {
@@ -42,41 +42,41 @@ func (s *schedule) runToEnd() {
 			idle++
 			time.Sleep(max(0, time.Until(s.nextDue())))
 		}
-		if s.writes != writes || moved {
+		if s.Writes != writes || moved {
 			idle = 0
 		}
-		if s.judge(); s.writes != writes && s.end != "" {
+		if s.judge(); s.Writes != writes && s.end != "" {
 			afterwards++
 		}
 		switch {
-		case s.isBroken():
+		case s.Broken():
 			return
 		case afterwards > patienceAfterwards:
-			s.violate("C4", "everything has ended (%s), but the controller still writes", s.end)
+			s.Violate("C4", "everything has ended (%s), but the controller still writes", s.end)
 			return
 		case idle >= 3 && s.end != "":
 			s.rest()
 			return
 		}
 	}
-	s.violate("C4", "after %d rounds without faults not everything has ended. The last Reconcile %v", patience,
+	s.Violate("C4", "after %d rounds without faults not everything has ended. The last Reconcile %v", patience,
 		s.p.last)
 }
 
 // rest checks the end, and that the controller sends no more writes.
 func (s *schedule) rest() {
-	writes := s.writes
+	writes := s.Writes
 	time.Sleep(time.Second)
 	for _, o := range s.owners {
 		s.reconcile(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)})
 	}
 	switch {
-	case s.isBroken():
-	case s.writes != writes:
-		s.violate("C4", "everything has ended and nothing has changed since the last Reconcile, but the "+
+	case s.Broken():
+	case s.Writes != writes:
+		s.Violate("C4", "everything has ended and nothing has changed since the last Reconcile, but the "+
 			"controller writes")
 	case s.want != "" && s.end != s.want:
-		s.violate("C3", "the end is: %s. Without faults it is: %s", s.end, s.want)
+		s.Violate("C3", "the end is: %s. Without faults it is: %s", s.end, s.want)
 	}
 }
 

@@ -88,9 +88,8 @@ type forJobs struct {
 }
 
 func newForJobs(c Config, server *kube.Server, factory func(*Env) reconcile.Reconciler) *forJobs {
-	p := &forJobs{}
-	var err error
-	if p.Env, err = newEnv(server); err != nil {
+	p := &forJobs{process: process{Env: newEnv(server)}}
+	if err := p.withStores(); err != nil {
 		p.fail(err)
 	}
 	p.Reconciler = factory(p.Env)

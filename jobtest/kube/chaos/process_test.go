@@ -3,12 +3,15 @@ package chaos
 import (
 	"context"
 	"errors"
+	"maps"
 	"strings"
 	"testing"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/jobfate/jobfate/jobtest/internal/driver"
+	"github.com/jobfate/jobfate/jobtest/kube"
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
@@ -72,5 +75,37 @@ func TestReconcile_panic(t *testing.T) {
 	var v *referee.Violation
 	if a := p.reconcile(reconcile.Request{}); !errors.As(a.err, &v) || v.Property != "S16" || !strings.Contains(v.Text, "oh") || kept.Err() == nil {
 		t.Errorf("got %v with the context %v, want S16 and a cancelled context", a.err, kept.Err())
+	}
+}
+
+// A fault loses the answer of a write, ends the Reconcile, or kills the controller, and then ends
+// the Reconcile too.
+func TestIntercept(t *testing.T) {
+	type effect struct{ lost, ended, killed bool }
+	all := map[effect]bool{}
+	for _, lost := range []bool{false, true} {
+		all[effect{lost, false, false}], all[effect{lost, true, false}], all[effect{lost, true, true}] = true, true, true
+	}
+	reads := maps.Clone(all)
+	maps.DeleteFunc(reads, func(e effect, _ bool) bool { return e.lost })
+	var p driver.Plan
+	for i := range actions {
+		p.Off = append(p.Off, actions[i].Name)
+	}
+	for verb, want := range map[string]map[effect]bool{"create": all, "patch": all, "get": reads, "list": reads} {
+		s := &schedule{Schedule: driver.NewSchedule(1, p), serial: make(lock, 1), server: kube.New(kube.Options{})}
+		s.judged = s.server.Revision()
+		got := map[effect]bool{}
+		for range 2000 {
+			s.p = &creating{process: process{Env: &Env{running: true, stop: func() {}}}}
+			v := s.intercept(&kube.Request{Verb: verb})
+			got[effect{v.Lost, !s.p.running, s.p.killed}] = true
+			if errors.Is(v.Err, context.Canceled) == s.p.running {
+				t.Fatalf("%s gets %v, and Reconcile goes on: %v", verb, v.Err, s.p.running)
+			}
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("the faults of %s have the effects %v, want %v", verb, got, want)
+		}
 	}
 }

@@ -2,7 +2,6 @@ package chaos
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -10,19 +9,18 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/jobtest/kube"
-	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
 // judge calls Judge if anything has changed.
 func (s *schedule) judge() {
-	if s.judged == s.server.Revision() || s.isBroken() {
+	if s.judged == s.server.Revision() || s.Broken() {
 		return
 	}
 	s.judged = s.server.Revision()
 	s.stored.CatchUp()
 	end, err := s.Judge(s.stored)
 	if s.end = end; err != nil {
-		s.violate("own", "%v", err)
+		s.Violate("own", "%v", err)
 	}
 }
 
@@ -42,11 +40,11 @@ func (s *schedule) observe(c kube.Change) {
 		s.uids[o.GetUID()] = types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
 	}
 	by := c.Request != nil && c.Request.UserAgent == agent
-	if s.log.On {
-		s.log.Say("%s%s", map[bool]string{true: "writes: "}[by], s.changeLine(&c))
+	if s.Log.On {
+		s.Log.Say("%s%s", map[bool]string{true: "writes: "}[by], s.changeLine(&c))
 	}
 	if by {
-		s.writes++
+		s.Writes++
 		s.checkOwner(&c)
 	}
 	if job, ok := o.(*batchv1.Job); ok {
@@ -60,7 +58,7 @@ func (s *schedule) checkOwner(c *kube.Change) {
 	o := cmp.Or(c.Old, c.New)
 	if gvkOf(o) == s.kind {
 		if s.uids[o.GetUID()] != s.p.request.NamespacedName {
-			s.violated("C2", "Reconcile for %s writes to %s", s.p.request, nameOf(o))
+			s.Violate("C2", "Reconcile for %s writes to %s", s.p.request, nameOf(o))
 		}
 		return
 	}
@@ -68,9 +66,9 @@ func (s *schedule) checkOwner(c *kube.Change) {
 	switch {
 	case owner != nil && s.uids[owner.UID] == s.p.request.NamespacedName:
 	case c.Old == nil:
-		s.violated("C2", "Reconcile for %s creates %s without it as the controller", s.p.request, nameOf(o))
+		s.Violate("C2", "Reconcile for %s creates %s without it as the controller", s.p.request, nameOf(o))
 	default:
-		s.violated("C2", "Reconcile for %s writes to %s, which it does not control", s.p.request, nameOf(o))
+		s.Violate("C2", "Reconcile for %s writes to %s, which it does not control", s.p.request, nameOf(o))
 	}
 }
 
@@ -85,29 +83,10 @@ func (s *schedule) checkPurpose(c *kube.Change, job *batchv1.Job, by bool) {
 	switch {
 	case c.Old == nil && by:
 		if last != nil && !last.gone {
-			s.violated("C1", "%s is the second Job for %s, after %s", job.Name, s.Purpose(job), last.name)
+			s.Violate("C1", "%s is the second Job for %s, after %s", job.Name, s.Purpose(job), last.name)
 		}
 		s.made[of] = &purpose{job.Name, job.UID, false}
 	case c.Old != nil && !by && last != nil && last.uid == job.UID && c.Old.GetDeletionTimestamp() == nil:
 		last.gone = last.gone || c.New == nil || c.New.GetDeletionTimestamp() != nil
 	}
-}
-
-func (s *schedule) violate(property, format string, args ...any) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.violated(property, format, args...)
-}
-
-func (s *schedule) violated(property, format string, args ...any) {
-	if s.broken == nil {
-		s.broken = &referee.Violation{Property: property, Text: fmt.Sprintf(format, args...)}
-		s.log.Say("=> this violates %s", property)
-	}
-}
-
-func (s *schedule) isBroken() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.broken != nil
 }

@@ -83,7 +83,7 @@ func (x *indexer) matches(o *client.ListOptions, obj client.Object) (bool, error
 
 // IndexField implements [client.FieldIndexer], for Jobs and pods.
 func (e *Env) IndexField(ctx context.Context, of client.Object, field string, extract client.IndexerFunc) error {
-	if e.schedule != nil {
+	if e.cache != nil {
 		return e.cache.IndexField(ctx, of, field, extract)
 	}
 	x := e.storeOf(of)

@@ -2,20 +2,30 @@ package chaos_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/jobfate/jobfate/jobtest/kube/chaos"
 	"github.com/jobfate/jobfate/machine"
+	"github.com/jobfate/jobfate/machine/route"
 )
 
 // The correct Reconciler violates no property. If it does not name the versions of its caches, the
@@ -94,7 +104,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		jobs = append(jobs, &all.Items[i])
 	}
 	send := func(q machine.Request) (runtime.Object, error) { return r.sendAs(ctx, q) }
-	for _, orphans := range machine.OrphansIn(v.Pods, jobs) {
+	for _, orphans := range route.OrphansIn(v.Pods, jobs) {
 		if err := orphans.Run(send).Err; err != nil {
 			return reconcile.Result{}, err
 		}
@@ -147,4 +157,152 @@ func (r *reconciler) serve(ctx context.Context, q machine.Request) (runtime.Obje
 		return job, r.Status().Patch(ctx, job, client.RawPatch(types.MergePatchType, q.Patch))
 	}
 	return nil, fmt.Errorf("unknown request: %s", q.Verb)
+}
+
+// A Reconciler that feeds its Machines as the documentation of Feed says violates no property.
+func TestFeed(t *testing.T) {
+	chaos.Config{Schedules: 300}.Test(t, func(env *chaos.Env) reconcile.Reconciler {
+		r, changed, listed := newReconciler(env), map[types.NamespacedName]map[string]bool{}, map[*machine.Machine]bool{}
+		jobs := func(namespace string) (all []*batchv1.Job) {
+			for _, o := range env.Jobs.List() {
+				if job := o.(*batchv1.Job); job.Namespace == namespace {
+					all = append(all, job)
+				}
+			}
+			return all
+		}
+		mark := func(o any) {
+			if missed, ok := o.(cache.DeletedFinalStateUnknown); ok {
+				o = missed.Obj
+			}
+			pod := o.(*corev1.Pod)
+			for _, name := range route.Of(nil, pod, jobs) {
+				if changed[name] == nil {
+					changed[name] = map[string]bool{}
+				}
+				changed[name][pod.Name] = true
+			}
+		}
+		_, err := env.Informer(&corev1.Pod{}).AddEventHandler(cache.ResourceEventHandlerFuncs{
+			AddFunc: mark, DeleteFunc: mark, UpdateFunc: func(before, after any) { mark(before); mark(after) }})
+		if err != nil {
+			t.Error(err)
+		}
+		r.beforeBegin = func(_ context.Context, m *machine.Machine, v *machine.View) {
+			if v.Job == nil {
+				return
+			}
+			name := client.ObjectKeyFromObject(v.Job)
+			for v.Fed = listed[m]; v.Fed && len(changed[name]) > 0; {
+				names := changed[name]
+				delete(changed, name)
+				for n := range names {
+					o, _, _ := env.Pods.GetByKey(name.Namespace + "/" + n)
+					pod, _ := o.(*corev1.Pod)
+					m.Feed(n, pod)
+				}
+			}
+			listed[m] = true
+		}
+		return r
+	})
+}
+
+// A Reconciler that writes by updates, and by merge patches of the metadata, violates no property.
+// It applies the patches of its Machine to objects that it reads live.
+func TestUpdates(t *testing.T) {
+	chaos.Config{Schedules: 300}.Test(t, func(env *chaos.Env) reconcile.Reconciler {
+		r := newReconciler(env)
+		send, n := r.send, 0
+		r.send = func(ctx context.Context, q machine.Request) (runtime.Object, error) {
+			key := types.NamespacedName{Namespace: q.Namespace, Name: q.Name}
+			switch q.Verb {
+			case machine.PatchPod:
+				pod := &corev1.Pod{}
+				if err := r.live.Get(ctx, key, pod); err != nil {
+					return nil, err
+				}
+				before := pod.DeepCopy()
+				if err := patched(pod, q.Patch, func(doc, patch []byte) ([]byte, error) {
+					return strategicpatch.StrategicMergePatch(doc, patch, pod)
+				}); err != nil {
+					return nil, err
+				}
+				if n++; n%2 == 0 || pod.UID != before.UID || pod.ResourceVersion != before.ResourceVersion {
+					return pod, r.Update(ctx, pod)
+				}
+				return pod, r.Patch(ctx, pod, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+			case machine.PatchStatus:
+				job := &batchv1.Job{}
+				if err := r.live.Get(ctx, key, job); err != nil {
+					return nil, err
+				}
+				if err := patched(job, q.Patch, jsonpatch.MergePatch); err != nil {
+					return nil, err
+				}
+				return job, r.Status().Update(ctx, job)
+			}
+			return send(ctx, q)
+		}
+		return r
+	})
+}
+
+// patched applies a patch to an object.
+func patched[T any](o *T, patch []byte, apply func(doc, patch []byte) ([]byte, error)) error {
+	doc, err := json.Marshal(o)
+	next, errPatch := apply(doc, patch)
+	*o = *new(T)
+	return errors.Join(err, errPatch, json.Unmarshal(next, o))
+}
+
+// The context of a process has ended when the next process starts, and at the end.
+func TestContext(t *testing.T) {
+	for name, run := range map[string]func(*testing.T, func(*chaos.Env) reconcile.Reconciler){
+		"Config": chaos.Config{Schedules: 1, Without: []string{"second leader"}}.Test,
+		"Creator": func(t *testing.T, factory func(*chaos.Env) reconcile.Reconciler) {
+			one := twoJobs
+			one.Schedules = 1
+			one.Test(t, factory)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			starts, running := 0, atomic.Int32{}
+			run(t, func(env *chaos.Env) reconcile.Reconciler {
+				if synctest.Wait(); running.Load() > 0 {
+					t.Error("a process starts, but the context of the last one goes on")
+				}
+				starts++
+				running.Add(1)
+				go func() { // would block forever in the bubble
+					<-env.Context().Done()
+					running.Add(-1)
+				}()
+				if name == "Creator" {
+					return newTrainer(env)
+				}
+				return newReconciler(env)
+			})
+			if starts < 2 || running.Load() > 0 {
+				t.Errorf("%d processes were started, want several; %d contexts go on", starts, running.Load())
+			}
+		})
+	}
+}
+
+// A watch fails the test, and the report says what is not supported.
+func TestClientset_watch(t *testing.T) {
+	found := chaos.Config{Schedules: 1}.Search(t, func(env *chaos.Env) reconcile.Reconciler {
+		client, err := kubernetes.NewForConfig(env.Config())
+		if err != nil {
+			t.Error(err)
+		}
+		return reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+			_, err := client.CoreV1().Pods("").Watch(ctx, metav1.ListOptions{})
+			return reconcile.Result{}, err
+		})
+	}).Violation
+	if found == nil || found.Property != "chaos" || !strings.HasPrefix(found.Text, "a watch of pods is not supported") {
+		t.Errorf("found %v, want a violation that names the watch", found)
+	}
 }

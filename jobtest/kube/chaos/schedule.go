@@ -1,15 +1,9 @@
 package chaos
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"io"
-	"net/http"
-	"path"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -21,7 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/jobfate/jobfate/jobtest/internal/driver"
-	"github.com/jobfate/jobfate/jobtest/internal/story"
 	"github.com/jobfate/jobfate/jobtest/kube"
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
@@ -30,10 +23,9 @@ import (
 type schedule struct {
 	Creator
 	*driver.Schedule
-	want      string // the end of a run without faults
-	factory   func(*Env) reconcile.Reconciler
-	seed      uint64
-	faultless bool // there are no faults (any more)
+	want    string // the end of a run without faults
+	factory func(*Env) reconcile.Reconciler
+	seed    uint64
 
 	server *kube.Server
 	users  client.Client
@@ -44,17 +36,12 @@ type schedule struct {
 	judged int64 // revision
 	end    string
 
-	syncs, writes int
-	quota         bool // every creation is rejected
-	log           story.Log
-
 	serial lock // serves one request at a time: a Reconciler may start goroutines
 
-	mu     sync.Mutex // guards what an observer uses
-	kinds  []schema.GroupVersionKind
-	uids   map[types.UID]types.NamespacedName // of all owners so far
-	made   map[string]*purpose
-	broken *referee.Violation
+	mu    sync.Mutex // guards what an observer uses
+	kinds []schema.GroupVersionKind
+	uids  map[types.UID]types.NamespacedName // of all owners so far
+	made  map[string]*purpose
 }
 
 // purpose is the last Job for a purpose.
@@ -67,10 +54,11 @@ type purpose struct {
 // creating is a process of a controller that creates Jobs.
 type creating struct {
 	process
-	due     map[reconcile.Request]time.Time
-	request reconcile.Request // in progress
-	killed  bool
-	last    answer
+	schedule *schedule
+	due      map[reconcile.Request]time.Time
+	request  reconcile.Request // in progress
+	killed   bool
+	last     answer
 }
 
 const (
@@ -81,54 +69,12 @@ const (
 	patience, patienceAfterwards = 300, 25
 )
 
-// answers logs the requests of a controller that its API server rejects.
-type answers struct {
-	*schedule
-	server http.RoundTripper
-}
-
-// RoundTrip implements [http.RoundTripper].
-func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
-	response, err := a.server.RoundTrip(r)
-	if err != nil || response.StatusCode < 400 || !a.log.On || r.Method == http.MethodGet {
-		return response, err
-	}
-	text, err := io.ReadAll(response.Body)
-	response.Body = io.NopCloser(bytes.NewReader(text))
-	var status metav1.Status
-	if json.Unmarshal(text, &status) == nil {
-		a.log.Say("the answer to %s %s is: %s", r.Method, path.Base(strings.TrimSuffix(r.URL.Path, "/status")),
-			status.Message)
-	}
-	return response, err
-}
-
 // live runs the schedule.
 func (s *schedule) live() {
 	s.Part(1)
-	s.serial = make(lock, 1)
-	s.uids, s.made = map[types.UID]types.NamespacedName{}, map[string]*purpose{}
-	s.server = kube.New(kube.Options{Seed: s.seed, Kinds: s.Kinds})
-	s.server.Observe(s.observe)
-	s.stored = s.server.NewCache(s.Scheme)
-	var err error
-	if s.users, err = s.server.Client("users", s.Scheme, nil); err != nil {
-		s.violate("chaos", "%v", err)
+	if err := s.begin(); err != nil {
+		s.Violate("chaos", "%v", err)
 		return
-	}
-	objects := s.Objects(s.seed)
-	if s.kind, err = apiutil.GVKForObject(objects[0], s.Scheme); err != nil {
-		s.violate("chaos", "%v", err)
-		return
-	}
-	for _, o := range objects {
-		if gvk, _ := apiutil.GVKForObject(o, s.Scheme); gvk == s.kind {
-			s.owners = append(s.owners, o.DeepCopyObject().(client.Object))
-		}
-		if err := s.users.Create(context.Background(), o); err != nil {
-			s.violate("chaos", "%v", err)
-			return
-		}
 	}
 	s.start()
 	defer func() { s.p.end() }()
@@ -138,27 +84,48 @@ func (s *schedule) live() {
 		if s.judge(); s.end != "" {
 			after++
 		}
-		return !s.isBroken() && after <= 20
+		return after <= 20
 	})
-	if !s.isBroken() {
+	if !s.Broken() {
 		s.Part(2)
 		s.runToEnd()
 	}
 }
 
-// Violation returns the violated property, if any.
-func (s *schedule) Violation() *referee.Violation { return s.broken }
+// begin makes the API server, and creates the objects.
+func (s *schedule) begin() (err error) {
+	s.serial = make(lock, 1)
+	s.uids, s.made = map[types.UID]types.NamespacedName{}, map[string]*purpose{}
+	s.server = kube.New(kube.Options{Seed: s.seed, Kinds: s.Kinds})
+	s.server.Observe(s.observe)
+	s.stored = s.server.NewCache(s.Scheme)
+	if s.users, err = s.server.Client("users", s.Scheme, nil); err != nil {
+		return err
+	}
+	objects := s.Objects(s.seed)
+	if s.kind, err = apiutil.GVKForObject(objects[0], s.Scheme); err != nil {
+		return err
+	}
+	for _, o := range objects {
+		if gvk, _ := apiutil.GVKForObject(o, s.Scheme); gvk == s.kind {
+			s.owners = append(s.owners, o.DeepCopyObject().(client.Object))
+		}
+		if err := s.users.Create(context.Background(), o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // start starts the controller, with caches that may lag.
 func (s *schedule) start() {
 	if s.p != nil {
 		s.p.end()
 	}
-	p := &creating{due: map[reconcile.Request]time.Time{}}
-	p.Env = &Env{mu: make(lock, 1), server: s.server, schedule: s, cache: s.server.NewCache(s.Scheme),
-		RateLimiter: defaultRateLimiter()}
-	p.ctx, p.end = context.WithCancel(context.Background())
-	if !s.faultless {
+	p := &creating{schedule: s, due: map[reconcile.Request]time.Time{}}
+	p.Env = newEnv(s.server)
+	p.cache, p.ask, p.log = s.server.NewCache(s.Scheme), s.intercept, &s.Log
+	if !s.Faultless {
 		for _, kind := range s.seen() {
 			if s.Chance(60, "stale cache") {
 				_ = p.cache.Jump(kind, max(0, s.server.Revision()-s.Int64N(24))) // nothing is compacted
@@ -166,7 +133,7 @@ func (s *schedule) start() {
 		}
 	}
 	if err := p.connect(changingReader{p}, s.Scheme); err != nil {
-		s.violate("chaos", "%v", err)
+		s.Violate("chaos", "%v", err)
 		return
 	}
 	p.Reconciler = s.factory(p.Env)
@@ -202,9 +169,7 @@ func (s *schedule) beforeRead(ctx context.Context) error {
 	if s.p == nil || !s.p.running {
 		return errOutside
 	}
-	if !s.faultless && s.Chance(8, "aside") {
-		s.choose(driver.Aside)
-	}
+	s.meanwhile(8)
 	return ctx.Err()
 }
 
@@ -214,24 +179,16 @@ func (s *schedule) intercept(r *kube.Request) kube.Verdict {
 	defer s.serial.Unlock()
 	request := driver.Request{Resource: r.Resource.GroupResource(), Name: r.Name,
 		Writes: r.Verb != "get" && r.Verb != "list", Creates: r.Verb == "create"}
-	switch {
-	case s.p == nil || !s.p.running:
+	if s.p == nil || !s.p.running {
 		return kube.Verdict{Err: errOutside}
-	case s.quota && request.Creates:
-		return kube.Verdict{Err: driver.OverQuota(request)}
-	case s.faultless || s.isBroken():
-		return kube.Verdict{}
 	}
-	s.judge()
-	if s.Chance(15, "aside") {
-		s.choose(driver.Aside)
+	i, fault := s.Fault(request, func() {
+		s.judge()
+		s.meanwhile(15)
+	})
+	if i >= 0 {
+		s.Log.Say("%s %s %s: %s", r.Verb, r.Resource.Resource, r.Name, driver.Faults[i].Name)
 	}
-	i := s.Fault(request)
-	if i < 0 {
-		return kube.Verdict{}
-	}
-	s.log.Say("%s %s %s: %s", r.Verb, r.Resource.Resource, r.Name, driver.Faults[i].Name)
-	fault := driver.Faults[i].Of(request)
 	s.p.killed = fault.Killed
 	return kube.Verdict{Err: s.p.answer(fault.Err), Lost: fault.Lost}
 }
@@ -239,26 +196,26 @@ func (s *schedule) intercept(r *kube.Request) kube.Verdict {
 // reconcile calls Reconcile as a controller that watches the owners and their Jobs.
 func (s *schedule) reconcile(request reconcile.Request) {
 	p := s.p
-	s.log.Begin(s.Step, time.Now(), "reconcile "+request.String())
+	s.Log.Begin(s.Step, time.Now(), "reconcile "+request.String())
 	s.mentionLagging()
 	delete(p.due, request)
 	p.request = request
-	s.syncs++
-	s.log.Indent(1)
+	s.Syncs++
+	s.Log.Indent(1)
 	p.running = true
 	p.last = p.reconcile(request)
 	p.running = false
-	s.log.Indent(-1)
+	s.Log.Indent(-1)
 	if p.killed {
-		s.log.Say("the controller is killed and restarts")
+		s.Log.Say("the controller is killed and restarts")
 		s.start()
 		return
 	}
 	if v := (&referee.Violation{}); errors.As(errors.Join(p.failed(), p.last.err), &v) {
-		s.violate(v.Property, "%s", v.Text)
+		s.Found(v)
 	}
 	if p.last.err != nil {
-		s.log.Say("Reconcile %v", p.last)
+		s.Log.Say("Reconcile %v", p.last)
 	}
 	at := time.Now().Add(p.last.again)
 	if already, ok := p.due[request]; p.last.again > 0 && (!ok || at.Before(already)) {

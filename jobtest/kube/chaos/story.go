@@ -13,14 +13,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
-	"github.com/jobfate/jobfate/jobtest/internal/story"
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
 
 // story returns the report.
 func (s *schedule) story(again string) string {
-	r := story.Report{Violation: s.broken, Seed: s.seed, Again: again, Chance: s.Unrepeated, Log: &s.log,
-		End: []string{"at the end:"}}
+	r := s.Report(again)
+	r.End = []string{"at the end:"}
 	if s.want == "" {
 		r.Notes = "It happens without faults."
 	}
@@ -34,7 +33,7 @@ func (s *schedule) story(again string) string {
 
 // mentionLagging logs the changes that the cache does not show.
 func (s *schedule) mentionLagging() {
-	if !s.log.On {
+	if !s.Log.On {
 		return
 	}
 	const most = 6
@@ -52,7 +51,7 @@ func (s *schedule) mentionLagging() {
 		lines = append(lines[:most], fmt.Sprintf("nor %d later changes", left))
 	}
 	for _, line := range lines {
-		s.log.Mention("%s", line)
+		s.Log.Mention("%s", line)
 	}
 }
 

@@ -8,11 +8,8 @@ import (
 
 	"github.com/go-logr/logr"
 	batchv1 "k8s.io/api/batch/v1"
-	"sigs.k8s.io/kueue/apis/kueue/v1beta2"
 	kueue "sigs.k8s.io/kueue/pkg/controller/jobs/job"
-	"sigs.k8s.io/kueue/pkg/workload"
 
-	"github.com/jobfate/jobfate/examples/replace"
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/test/adopters"
@@ -35,7 +32,7 @@ func failedIndexes(job *batchv1.Job) string {
 }
 
 func TestFunctions(t *testing.T) {
-	adopters.Compare(t, []adopters.Function{
+	adopters.Compare(t, "../../../docs/replace.md", []adopters.Function{
 		{
 			Name:    "terminalIndexesCount",
 			Applies: indexed,
@@ -71,28 +68,15 @@ func TestFunctions(t *testing.T) {
 				}
 				return fmt.Sprint(reclaimable[0].Count)
 			},
-			Ours: func(job *batchv1.Job) string { return fmt.Sprint(replace.Reclaimable(job)) },
+			Ours: func(job *batchv1.Job) string { return fmt.Sprint(jobstatus.Reclaimable(job)) },
 			Classes: []adopters.Class{
-				{Name: "end decided", Holds: func(job *batchv1.Job) bool { return jobstatus.OutcomeOf(job).Decided() }},
-				{Name: "being deleted", Holds: func(job *batchv1.Job) bool { return job.DeletionTimestamp != nil }},
-				{Name: "suspended", Holds: func(job *batchv1.Job) bool {
-					return job.Spec.Suspend != nil && *job.Spec.Suspend || jobstatus.OutcomeOf(job).Phase == jobstatus.Suspended
-				}},
 				{Name: "fewer completions than parallelism", Holds: func(job *batchv1.Job) bool {
 					return job.Spec.Completions != nil && *job.Spec.Completions < *job.Spec.Parallelism
 				}},
-				{Name: "scaled-down work queue", Holds: func(job *batchv1.Job) bool {
-					return job.Spec.Completions == nil && job.Status.Active > *job.Spec.Parallelism-job.Status.Succeeded
+				{Name: "work queue with more pods", Holds: func(job *batchv1.Job) bool {
+					return job.Spec.Completions == nil && jobstatus.PodsHeld(job) > *job.Spec.Parallelism-job.Status.Succeeded
 				}},
-				{Name: "pods beyond the indexes", Holds: func(job *batchv1.Job) bool {
-					if job.Spec.Completions == nil || job.Status.FailedIndexes == nil {
-						return false
-					}
-					completed, _ := indexset.ParseDamaged(job.Status.CompletedIndexes, *job.Spec.Completions)
-					failed, _ := indexset.ParseDamaged(*job.Status.FailedIndexes, *job.Spec.Completions)
-					return int(job.Status.Active) > int(*job.Spec.Completions)-completed.Len()-failed.Len()
-				}},
-				{Name: "terminating pods", Holds: func(job *batchv1.Job) bool { return job.Status.Terminating != nil && *job.Status.Terminating > 0 }},
+				{Name: "one pod at a time", Holds: func(job *batchv1.Job) bool { return *job.Spec.Parallelism == 1 }},
 			},
 		},
 		{
@@ -105,34 +89,11 @@ func TestFunctions(t *testing.T) {
 				return fmt.Sprint(success, message)
 			},
 			Ours: func(job *batchv1.Job) string {
-				o := jobstatus.OutcomeOf(job)
-				if !o.Terminal() {
-					return ""
+				if c := jobstatus.Finished(job); c != nil {
+					return fmt.Sprint(c.Type == batchv1.JobComplete, c.Message)
 				}
-				return fmt.Sprint(o.Phase == jobstatus.Complete, o.Message)
+				return ""
 			},
-			Classes: []adopters.Class{adopters.Contradictory},
 		},
 	})
-}
-
-// A Job with parallelism 8 and completions 4 has a PodSet of 4 pods. After its first success Kueue
-// reclaims all of them, with three pods still running.
-func TestFewerCompletionsThanParallelism(t *testing.T) {
-	job := &batchv1.Job{Spec: batchv1.JobSpec{Parallelism: new(int32(8)), Completions: new(int32(4))}, Status: batchv1.JobStatus{Active: 3, Succeeded: 1}}
-	sets, err := (*kueue.Job)(job).PodSets(quiet, nil)
-	if err != nil || len(sets) != 1 {
-		t.Fatal(sets, err)
-	}
-	reclaimable, err := (*kueue.Job)(job).ReclaimablePods(quiet, nil)
-	if err != nil || len(reclaimable) != 1 {
-		t.Fatal(reclaimable, err)
-	}
-	reclaimable = workload.LimitReclaimablePodsToPodSetSizes(&v1beta2.Workload{Spec: v1beta2.WorkloadSpec{PodSets: sets}}, reclaimable)
-	if kept := sets[0].Count - reclaimable[0].Count; kept != 0 {
-		t.Errorf("Kueue keeps quota for %d pods, want 0", kept)
-	}
-	if kept := replace.Reserved(job) - replace.Reclaimable(job); kept != 3 {
-		t.Errorf("jobfate keeps quota for %d pods, want 3", kept)
-	}
 }

@@ -12,7 +12,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/internal/classify"
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/real"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -179,7 +181,8 @@ func TestCounts(t *testing.T) {
 		if d.percent(70) {
 			job.Spec.PodFailurePolicy = d.failurePolicy()
 		}
-		counts := builtin.CountsOf(p.Annotations)
+		names := tracking.Keys{}.WithDefaults()
+		counts := classify.CountsOf(&names, p.Annotations)
 		ignored := real.MatchFailurePolicy(job.Spec.PodFailurePolicy, p).Action == batchv1.PodFailurePolicyActionIgnore
 		next := counts.Next(!ignored)
 		want := real.NextIndexFailureCounts(job, p)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/decide"
-	"github.com/jobfate/jobfate/machine"
+	"github.com/jobfate/jobfate/machine/route"
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/fixture"
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/real"
 	"github.com/jobfate/jobfate/tracking"
@@ -236,7 +236,7 @@ func TestOrphansIn_besideAnotherController(t *testing.T) {
 		own(job, p, 0)
 		d.orphan(p, job)
 		job.Spec.ManagedBy = new("example.com/other")
-		got, want := len(machine.OrphansIn([]*corev1.Pod{p}, []*batchv1.Job{job})) > 0, real.StripsOrphan(p, job)
+		got, want := len(route.OrphansIn([]*corev1.Pod{p}, []*batchv1.Job{job})) > 0, real.StripsOrphan(p, job)
 		if got != want {
 			t.Errorf("jobfate %t, Kubernetes %t\npod %s\njob %s", got, want, text(p), text(job))
 		}

@@ -17,13 +17,15 @@ import (
 	"sigs.k8s.io/jobset/pkg/features"
 
 	"github.com/jobfate/jobfate/group"
+	"github.com/jobfate/jobfate/group/jobs"
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/jobset"
 )
 
 var decisions = flag.Int("decisions", 20_000, "how many decisions to compare")
 
 // policyOf returns the failure policy of a JobSet for package group. All restarts that count share
-// one budget; if it is used up, the set fails.
+// one budget; if it is used up, the set fails. JobSet accepts patterns that are no regular expressions, and rules behind
+// one that matches all failures: Lenient drops them.
 func policyOf(set *v1alpha2.JobSet) *group.Policy {
 	policy := set.Spec.FailurePolicy
 	if policy == nil {
@@ -41,13 +43,21 @@ func policyOf(set *v1alpha2.JobSet) *group.Policy {
 	for _, r := range policy.Rules {
 		p.Rules = append(p.Rules, group.Rule{Name: r.Name, OnReasons: r.OnJobFailureReasons,
 			OnMessagePatterns: r.OnJobFailureMessagePatterns, Templates: r.TargetReplicatedJobs, Steps: []group.Step{steps[r.Action]}})
-		if len(r.OnJobFailureReasons)+len(r.OnJobFailureMessagePatterns)+len(r.TargetReplicatedJobs) == 0 {
-			return p // group refuses rules behind one that matches all failures
-		}
 	}
 	// "If no matching rule is found, the RestartJobSet action is applied."
 	p.Rules = append(p.Rules, group.Rule{Steps: []group.Step{steps[v1alpha2.RestartJobSet]}})
+	p, _ = p.Lenient(nil)
 	return p
+}
+
+// membersOf returns the Jobs of a set.
+func membersOf(set *v1alpha2.JobSet) (all []group.Member) {
+	for _, rj := range set.Spec.ReplicatedJobs {
+		for i := range rj.Replicas {
+			all = append(all, group.Member{Name: fmt.Sprintf("%s-%s-%d", set.Name, rj.Name, i), Template: rj.Name})
+		}
+	}
+	return all
 }
 
 // decision is the compared part of both decisions: the action, the Job that causes it, and the counts so far.
@@ -104,7 +114,7 @@ func newHistory(t *testing.T, r *rand.Rand) *history {
 				Action: pick(r, v1alpha2.FailJobSet, v1alpha2.RestartJobSet, v1alpha2.RestartJobSetAndIgnoreMaxRestarts,
 					v1alpha2.RestartJob, v1alpha2.RestartJob, v1alpha2.RestartJobAndIgnoreMaxRestarts),
 				OnJobFailureReasons:         some(r, allReasons...),
-				OnJobFailureMessagePatterns: some(r, "exit code [0-9]+ ", "rule at index 0$", "backoff"),
+				OnJobFailureMessagePatterns: some(r, "exit code [0-9]+ ", "rule at index 0$", "backoff", "("),
 				TargetReplicatedJobs:        some(r, names...),
 			})
 		}
@@ -129,17 +139,16 @@ func newHistory(t *testing.T, r *rand.Rand) *history {
 	return h
 }
 
+// unreadable reports whether a rule has no pattern but one that is no regular expression.
+func (h *history) unreadable() bool {
+	return h.set.Spec.FailurePolicy != nil && slices.ContainsFunc(h.set.Spec.FailurePolicy.Rules, func(r v1alpha2.FailurePolicyRule) bool {
+		return slices.Equal(r.OnJobFailureMessagePatterns, []string{"("})
+	})
+}
+
 // fail lets some Jobs of the current attempts fail. There is always one.
 func (h *history) fail() {
-	var running []group.Member
-	for _, rj := range h.set.Spec.ReplicatedJobs {
-		for i := range rj.Replicas {
-			m := group.Member{Name: fmt.Sprintf("set-%s-%d", rj.Name, i), Template: rj.Name}
-			if h.failed[m] == nil {
-				running = append(running, m)
-			}
-		}
-	}
+	running := slices.DeleteFunc(membersOf(h.set), func(m group.Member) bool { return h.failed[m] != nil })
 	h.Shuffle(len(running), func(i, j int) { running[i], running[j] = running[j], running[i] })
 	n := 1 + h.IntN(3)
 	if len(h.failed) > 0 {
@@ -183,23 +192,28 @@ func (h *history) theirs(jobs []*batchv1.Job) (decision, error) {
 			}
 		}
 	}
-	d.restarts, d.counted = int(out.Status.Restarts), int(out.Status.RestartsCountTowardsMax)
 	for i, s := range out.Status.ReplicatedJobsStatus {
 		for j, n := range s.JobRestarts {
-			d.single += int(n)
-			was := int32(0)
-			if old := before.ReplicatedJobsStatus[i].JobRestarts; len(old) > 0 {
-				was = old[j]
-			}
-			if n > was {
+			if old := before.ReplicatedJobsStatus[i].JobRestarts; n > 0 && (len(old) == 0 || n > old[j]) {
 				d.job = fmt.Sprintf("set-%s-%d", s.Name, j)
 			}
 		}
-		for _, n := range s.JobRestartsCountTowardsMax {
+	}
+	d.count(&out.Status)
+	return d, nil
+}
+
+// count sets the counts to those of JobSet's status.
+func (d *decision) count(s *v1alpha2.JobSetStatus) {
+	d.restarts, d.counted, d.single = int(s.Restarts), int(s.RestartsCountTowardsMax), 0
+	for _, rj := range s.ReplicatedJobsStatus {
+		for _, n := range rj.JobRestarts {
+			d.single += int(n)
+		}
+		for _, n := range rj.JobRestartsCountTowardsMax {
 			d.counted += int(n)
 		}
 	}
-	return d, nil
 }
 
 // ours decides with package group.
@@ -209,9 +223,15 @@ func (h *history) ours(t *testing.T, failures []group.Failure) (decision, group.
 		t.Fatal(err)
 	}
 	h.state = got.State
-	d := decision{job: got.Failure.Name, restarts: int(h.state.Group.Restarts), counted: int(h.state.Group.Used["maxRestarts"].Count)}
+	return decisionOf(h.set, &got), got
+}
+
+// decisionOf returns a decision of package group as JobSet reports its own.
+func decisionOf(set *v1alpha2.JobSet, got *group.Decision) decision {
+	state := &got.State
+	d := decision{job: got.Failure.Name, restarts: int(state.Group.Restarts), counted: int(state.Group.Used["maxRestarts"].Count)}
 	counts := false // whether the rule that matched counts restarts; the last one is the default
-	if p := h.set.Spec.FailurePolicy; p != nil {
+	if p := set.Spec.FailurePolicy; p != nil {
 		counts = got.Rule == len(p.Rules) || got.Rule >= 0 && !strings.HasSuffix(string(p.Rules[got.Rule].Action), "AndIgnoreMaxRestarts")
 	}
 	switch {
@@ -230,10 +250,10 @@ func (h *history) ours(t *testing.T, failures []group.Failure) (decision, group.
 	default:
 		d.reason = constants.RestartJobAndIgnoreMaxRestartsActionReason
 	}
-	for _, part := range h.state.Members {
+	for _, part := range state.Members {
 		d.single += int(part.Restarts)
 	}
-	return d, got
+	return d
 }
 
 // JobSet's executeFailurePolicy and package group make the same decisions along whole histories:
@@ -258,7 +278,7 @@ func TestGroup(t *testing.T) {
 		seen["histories"]++
 		seen["decisions"] = n
 	}
-	for _, must := range []string{"several rules match", "several failures", "used-up budget", "failures of the same second"} {
+	for _, must := range []string{"unreadable rules", "several rules match", "several failures", "used-up budget", "failures of the same second"} {
 		share := 100 * float64(seen[must]) / float64(seen["decisions"])
 		if t.Logf("%s: %.1f %%", must, share); share < 10 {
 			t.Errorf("%s: %.1f %% of the decisions, want at least 10 %%", must, share)
@@ -270,15 +290,15 @@ func TestGroup(t *testing.T) {
 
 // step compares a decision. It returns false if the history ends.
 func (h *history) step(t *testing.T, seen map[string]int) bool {
-	var jobs []*batchv1.Job
+	var failed []*batchv1.Job
 	var failures []group.Failure
 	seconds, same, granular, matching := map[time.Time]int{}, false, false, map[int]bool{}
 	for m, job := range h.failed {
-		f, ok := group.FailureOf(job, m, h.state.Attempt(m))
+		f, ok := jobs.FailureOf(job, m, h.state.Attempt(m))
 		if !ok {
 			t.Fatal("a failed Job is none")
 		}
-		jobs, failures = append(jobs, job), append(failures, f)
+		failed, failures = append(failed, job), append(failures, f)
 		seconds[f.At]++
 		same = same || seconds[f.At] > 1
 		granular = granular || strings.HasPrefix(f.Reason, "PodFailurePolicy_")
@@ -290,15 +310,15 @@ func (h *history) step(t *testing.T, seen map[string]int) bool {
 			}
 		}
 	}
-	slices.SortFunc(jobs, func(a, b *batchv1.Job) int { return strings.Compare(a.Name, b.Name) })
-	h.Shuffle(len(jobs), func(i, j int) { jobs[i], jobs[j] = jobs[j], jobs[i] })
+	slices.SortFunc(failed, func(a, b *batchv1.Job) int { return strings.Compare(a.Name, b.Name) })
+	h.Shuffle(len(failed), func(i, j int) { failed[i], failed[j] = failed[j], failed[i] })
 	status, state := h.set.Status.DeepCopy(), h.state
-	theirs, err := h.theirs(jobs)
+	theirs, err := h.theirs(failed)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ours, got := h.ours(t, failures)
-	for what, holds := range map[string]bool{"several rules match": len(matching) > 1, "several failures": len(failures) > 1,
+	for what, holds := range map[string]bool{"unreadable rules": h.unreadable(), "several rules match": len(matching) > 1, "several failures": len(failures) > 1,
 		"used-up budget": ours.reason == constants.ReachedMaxRestartsReason, "failures of the same second": same, ours.reason: true} {
 		if holds {
 			seen[what]++
@@ -307,11 +327,11 @@ func (h *history) step(t *testing.T, seen map[string]int) bool {
 	if ours != theirs {
 		// Without the two differences, the decisions are equal.
 		h.set.Status, h.state = *status, state
-		slices.SortFunc(jobs, func(a, b *batchv1.Job) int { return strings.Compare(a.Name, b.Name) })
+		slices.SortFunc(failed, func(a, b *batchv1.Job) int { return strings.Compare(a.Name, b.Name) })
 		for i := range failures {
 			failures[i].Reason = strings.Replace(failures[i].Reason, "PodFailurePolicy_", "Other_", 1)
 		}
-		if theirs, err = h.theirs(jobs); err != nil {
+		if theirs, err = h.theirs(failed); err != nil {
 			t.Fatal(err)
 		}
 		if ours, _ = h.ours(t, failures); ours != theirs {

@@ -36,15 +36,15 @@ type Outcome struct {
 	Events []string
 }
 
-// quiet has a logger that writes nothing.
-var quiet = ctrl.LoggerInto(context.Background(), logr.Discard())
+// Quiet is a context with a logger that writes nothing.
+var Quiet = ctrl.LoggerInto(context.Background(), logr.Discard())
 
 // Run applies the failure policy of a set. The Jobs must have failed: they have the condition
 // Failed. It does not change its arguments.
 func Run(set *v1alpha2.JobSet, failed []*batchv1.Job) (Outcome, error) {
 	set = set.DeepCopy()
 	update := &statusUpdateOpts{}
-	if err := executeFailurePolicy(quiet, set, &childJobs{failed: failed}, update); err != nil {
+	if err := executeFailurePolicy(Quiet, set, &childJobs{failed: failed}, update); err != nil {
 		return Outcome{}, err
 	}
 	o := Outcome{Status: set.Status}
@@ -58,10 +58,12 @@ func Run(set *v1alpha2.JobSet, failed []*batchv1.Job) (Outcome, error) {
 // server does. It does not change its argument.
 func Validate(set *v1alpha2.JobSet) error {
 	set = set.DeepCopy()
-	hook := &jobSetWebhook{}
-	if err := setDefaults(hook, quiet, set); err != nil {
+	if err := Default(set); err != nil {
 		return err
 	}
-	_, err := validateCreate(hook, quiet, set)
+	_, err := validateCreate(&jobSetWebhook{}, Quiet, set)
 	return err
 }
+
+// Default sets the defaults of a set, as the webhook does.
+func Default(set *v1alpha2.JobSet) error { return setDefaults(&jobSetWebhook{}, Quiet, set) }

@@ -11,6 +11,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/fixture"
 	"github.com/jobfate/jobfate/tracking"
@@ -62,5 +63,31 @@ func describe(p *corev1.Pod) string {
 	if !builtin.HasFinalizer(p) {
 		del += " stripped"
 	}
-	return fmt.Sprintf("%s %s%s index %d counts %+v rv %s", p.UID, p.Status.Phase, del, builtin.IndexOf(p), builtin.CountsOf(p.Annotations), p.ResourceVersion)
+	return fmt.Sprintf("%s %s%s index %d annotations %v rv %s", p.UID, p.Status.Phase, del, builtin.IndexOf(p), p.Annotations, p.ResourceVersion)
+}
+
+// rapid draws small integers and edges far more often than others. The draws here are uniform, and
+// still shrink to the first choice.
+
+var bits = rapid.SliceOfN(rapid.Bool(), 10, 10)
+
+// among draws a number from 0 to n-1; n is at most a hundred or so.
+func among(t *rapid.T, n int, label string) int {
+	number := 0
+	for _, bit := range bits.Draw(t, label) {
+		number <<= 1
+		if bit {
+			number++
+		}
+	}
+	return number * n >> 10
+}
+
+// chance returns true with the given probability in percent.
+func chance(t *rapid.T, percent int, label string) bool {
+	return among(t, 100, label) >= 100-percent
+}
+
+func pick[T any](t *rapid.T, label string, values ...T) T {
+	return values[among(t, len(values), label)]
 }

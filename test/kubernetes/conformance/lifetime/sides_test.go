@@ -105,7 +105,7 @@ func (j *jobfateSide) Sync(client *cluster.Client) (time.Duration, error) {
 	l := j.life
 	err := j.machine.Begin(machine.View{
 		Job: l.job, Pods: l.seen(), Now: l.Now,
-		JobsVersion: l.upTo(&l.jobs), PodsVersion: l.upTo(&l.pods), Barrier: "0",
+		JobsVersion: l.upTo(&l.jobs), PodsVersion: l.upTo(&l.pods), Barrier: "1",
 	})
 	if err != nil {
 		return 0, err
@@ -134,8 +134,8 @@ func (j *jobfateSide) Sync(client *cluster.Client) (time.Duration, error) {
 	deferred := result.Decision.Deferred != (decide.Deferred{})
 	others := l.job.Spec.BackoffLimitPerIndex != nil && len(result.Decision.Create) > 0
 	if deferred && j.like.has(workIsLeft) || others && j.like.has(delayOfOthers) {
-		if f := result.Decision.Facts(); f != nil && f.Timed {
-			return f.Deadline.Sub(f.Now), result.Err
+		if f := result.Decision.Facts(); f != nil && !f.Plan.Deadline.IsZero() {
+			return f.Plan.Deadline.Sub(f.Now), result.Err
 		}
 		return 0, result.Err
 	}

@@ -2,7 +2,9 @@ package real_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
@@ -11,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/apiserver"
+	"github.com/jobfate/jobfate/test/kubernetes/conformance/fixture"
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/real"
 )
 
@@ -136,4 +139,76 @@ func TestStale(t *testing.T) {
 			t.Errorf("%s: stale %t, %d calls, error %v; want stale %t", test.name, out.Stale, len(out.Calls), out.Err, test.stale)
 		}
 	}
+}
+
+var began = time.Now()
+
+func sinceStart() time.Duration { return time.Since(began) }
+
+// A Stopwatch runs the same controller as Sync, and leaves no state behind.
+func TestStopwatch(t *testing.T) {
+	in := real.Input{Job: newJob(t, size(2, 8), indexed, perIndex(1)), Now: at(0)}
+	watch := real.NewStopwatch(in, sinceStart)
+	want := mustSync(t, in)
+	for range 2 {
+		took, err := watch.Sync()
+		if err != nil || took <= 0 {
+			t.Errorf("Sync = %v, %v, want some time", took, err)
+		}
+	}
+	if got := mustSync(t, in); trace(got) != trace(want) {
+		t.Errorf("afterwards Sync does %s, want %s as before", trace(got), trace(want))
+	}
+}
+
+func TestStopwatch_panic(t *testing.T) {
+	job := newJob(t, size(1, 3), indexed)
+	job.Status.CompletedIndexes = "2,2"
+	job.Status.Succeeded = 2
+	if _, err := real.NewStopwatch(real.Input{Job: job, Now: at(0)}, sinceStart).Sync(); err == nil {
+		t.Error("the controller panics on such a status: got no error")
+	}
+}
+
+var (
+	newJob, size, indexed, perIndex = fixture.Job, fixture.Size, fixture.Indexed, fixture.PerIndex
+	newPod, index, failures, exit   = fixture.Pod, fixture.Index, fixture.Failures, fixture.Exit
+)
+
+func at(seconds int) time.Time { return fixture.At(seconds).Time }
+
+// mustSync fails the test if the sync fails.
+func mustSync(t *testing.T, in real.Input) real.Output {
+	t.Helper()
+	out := real.Sync(in)
+	if out.Err != nil || out.Panic != nil {
+		t.Fatalf("sync: error %v, panic %v", out.Err, out.Panic)
+	}
+	return out
+}
+
+// lastStatus returns the last status that was stored.
+func lastStatus(t *testing.T, out real.Output) *batchv1.JobStatus {
+	t.Helper()
+	statuses := out.Statuses()
+	if len(statuses) == 0 {
+		t.Fatalf("no status was stored; calls: %s", trace(out))
+	}
+	return statuses[len(statuses)-1]
+}
+
+// trace lists the calls.
+func trace(out real.Output) string {
+	var lines []string
+	for _, c := range out.Calls {
+		line := string(c.Kind)
+		if c.Pod != "" {
+			line += " " + c.Pod
+		}
+		if c.Err != nil {
+			line += " failed"
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "; ")
 }

@@ -34,7 +34,7 @@ type difference struct {
 }
 
 // differences are found by TestReleases, which shows all of decisions, and excused in
-// sync/release_test.go and validation/release_test.go.
+// sync/release_test.go and validation/real_test.go.
 var differences = []difference{
 	{"backing-off-active", 0, 35, "decisions",
 		"While a Job waits for the delay after a failure, Kubernetes writes `status.active: 0`, though pods " +

@@ -16,7 +16,6 @@ import (
 	"github.com/jobfate/jobfate/machine"
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/real"
 	"github.com/jobfate/jobfate/test/vectors"
-	"github.com/jobfate/jobfate/tracking"
 )
 
 // A caller drives a Machine whose memory contains the writes in flight of the trial. It answers the
@@ -170,7 +169,7 @@ func (c *caller) patch(r machine.Request) (runtime.Object, error) {
 // that frees a pod that is not counted.
 func (c *caller) purpose(r machine.Request) (real.Kind, map[string]error) {
 	patch := string(r.Patch)
-	orphaned := func(claim decide.Claim) bool { return claim.Relation == tracking.Orphaned && claim.Pod.UID == r.UID }
+	orphaned := func(claim decide.Claim) bool { return claim.Action == decide.ClaimFree && claim.Pod.UID == r.UID }
 	switch {
 	case isFinished(c.snapshot.Job):
 		return "", nil

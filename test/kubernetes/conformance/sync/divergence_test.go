@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/decide"
-	"github.com/jobfate/jobfate/machine"
+	"github.com/jobfate/jobfate/machine/route"
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/kubernetes"
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/real"
 )
@@ -360,7 +360,7 @@ func TestDivergence_selectedOrphan(t *testing.T) {
 	if !real.StripsOrphan(pods[0], job) {
 		t.Error("the real controller leaves the finalizer")
 	}
-	if all := machine.OrphansIn(pods, []*batchv1.Job{job}); len(all) != 0 {
+	if all := route.OrphansIn(pods, []*batchv1.Job{job}); len(all) != 0 {
 		t.Errorf("jobfate: OrphansIn returns %d, want none", len(all))
 	}
 	sameOnBothSides(t, c) // the Job adopts the pod

@@ -10,11 +10,14 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
 	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/internal/classify"
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/real"
 )
 
@@ -159,7 +162,7 @@ func (d *dispute) spareCompleted(completed indexset.Set) bool {
 	limit := *job.Spec.BackoffLimitPerIndex
 	counts, failIndex, spares := map[int]int{}, map[string]bool{}, false
 	for i, pod := range d.them.in.Pods {
-		count, action := builtin.CountsOf(pod.Annotations).Failures, d.action(pod)
+		count, action := classify.CountsOf(&names, pod.Annotations).Failures, d.action(pod)
 		if action == batchv1.PodFailurePolicyActionFailIndex {
 			failIndex[pod.Name] = true
 		}
@@ -333,7 +336,7 @@ func noneFailedLater(d *dispute) (changed bool) {
 		return d.tracked(p) && valid(d.them.in.Job, p) && d.failed(p) && !settled.Contains(builtin.IndexOf(p))
 	}
 	compare := func(a, b *corev1.Pod) int {
-		return cmp.Or(builtin.CountsOf(a.Annotations).Compare(builtin.CountsOf(b.Annotations)), real.FinishedTime(a).Compare(real.FinishedTime(b)))
+		return cmp.Or(classify.CountsOf(&names, a.Annotations).Compare(classify.CountsOf(&names, b.Annotations)), real.FinishedTime(a).Compare(real.FinishedTime(b)))
 	}
 	best := map[int32]*corev1.Pod{}
 	for _, p := range d.them.in.Pods {
@@ -512,4 +515,73 @@ func (d *dispute) deletesAgain(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(d.direct.outcome.Deletions, func(c call) bool {
 		return c.Kind == real.Delete && c.Pod == pod.Name && !c.failed()
 	})
+}
+
+// The relation of a pod to a Job, in the simplest form.
+
+func selects(job *batchv1.Job, pod *corev1.Pod) bool {
+	selector, err := metav1.LabelSelectorAsSelector(job.Spec.Selector)
+	return err == nil && selector.Matches(labels.Set(pod.Labels))
+}
+
+func controls(job *batchv1.Job, pod *corev1.Pod) bool {
+	owner := metav1.GetControllerOf(pod)
+	return owner != nil && owner.UID == job.UID && owner.Name == job.Name
+}
+
+func adoptable(job *batchv1.Job, pod *corev1.Pod) bool {
+	return metav1.GetControllerOf(pod) == nil && selects(job, pod) && job.DeletionTimestamp == nil && pod.DeletionTimestamp == nil
+}
+
+// ours reports whether the Job has the pod after the claims: it owns the pod, or adopts it and the pod
+// is not gone.
+func (d *dispute) ours(pod *corev1.Pod) bool {
+	job := d.them.in.Job
+	return controls(job, pod) && selects(job, pod) || adoptable(job, pod) && !apierrors.IsNotFound(d.fail.Adopt[pod.Name])
+}
+
+// finalized reports whether the Job has the pod, and the pod has the finalizer or gets it by
+// adoption.
+func (d *dispute) finalized(pod *corev1.Pod) bool {
+	return d.ours(pod) && (builtin.HasFinalizer(pod) || metav1.GetControllerOf(pod) == nil)
+}
+
+// tracked reports whether the pod has the finalizer and is not counted yet.
+func (d *dispute) tracked(pod *corev1.Pod) bool {
+	return d.finalized(pod) && !slices.Contains(d.them.in.Stripped, pod.UID)
+}
+
+// valid reports whether the index of the pod allows it to count.
+func valid(job *batchv1.Job, pod *corev1.Pod) bool {
+	if !indexed(job) {
+		return true
+	}
+	index := builtin.IndexOf(pod)
+	if job.Spec.Completions == nil {
+		return index == 0 // the default is 1
+	}
+	return index >= 0 && index < *job.Spec.Completions
+}
+
+// failed reports whether the pod counts as failed by its phase.
+func (d *dispute) failed(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodFailed ||
+		pod.Status.Phase != corev1.PodSucceeded && pod.DeletionTimestamp != nil && !d.onlyFailedReplaced()
+}
+
+// active reports whether the pod has not ended and is not being deleted.
+func active(pod *corev1.Pod) bool { return !podutil.IsPodTerminal(pod) && pod.DeletionTimestamp == nil }
+
+// replacePod puts a changed copy of a pod into the input.
+func (d *dispute) replacePod(i int, change func(*corev1.Pod)) {
+	pod := d.them.in.Pods[i].DeepCopy()
+	change(pod)
+	d.them.in.Pods[i] = pod
+}
+
+func (d *dispute) pod(name string) *corev1.Pod {
+	if i := slices.IndexFunc(d.them.in.Pods, func(p *corev1.Pod) bool { return p.Name == name }); i >= 0 {
+		return d.them.in.Pods[i]
+	}
+	return nil
 }

@@ -4,9 +4,10 @@ import (
 	"slices"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/jobfate/jobfate/test/vectors"
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/test/vectors"
 
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/kubernetes"
 )

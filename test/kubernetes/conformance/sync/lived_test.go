@@ -4,9 +4,11 @@ import (
 	"flag"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"pgregory.net/rapid"
 
@@ -143,5 +145,75 @@ func (l *lived) inFlight(s *decide.Snapshot) {
 		return f.Deleted && slices.ContainsFunc(s.Pods, func(p *corev1.Pod) bool { return p.UID == f.UID })
 	}) {
 		l.features.add("a deletion in flight of a cached pod")
+	}
+}
+
+// KEP-5307 and KEP-5532 restart containers in place. Neither Kubernetes nor jobfate reads the rules: with
+// the restart policy Never restarts do not count and do not delay the finish time of a pod that fails
+// later; with OnFailure each restart of each container counts.
+func TestRestartsInPlace(t *testing.T) {
+	limit := onJob(func(j *batchv1.Job) { j.Spec.BackoffLimit = new(int32(3)) })
+	onFailure := onJob(func(j *batchv1.Job) { j.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure })
+	// restarted has two containers, each restarted n times. Their earlier runs have ended at noon.
+	restarted := func(n int32) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			earlier := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 42, FinishedAt: at(0)}}
+			for _, name := range []string{"main", "helper"} {
+				s := corev1.ContainerStatus{Name: name, RestartCount: n, LastTerminationState: earlier}
+				if p.Status.Phase == corev1.PodFailed {
+					s.State.Terminated = &corev1.ContainerStateTerminated{ExitCode: 1, FinishedAt: at(-8)}
+				}
+				p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, s)
+			}
+			// The condition of KEP-5532 while all containers restart.
+			p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: "AllContainersRestarting", Status: corev1.ConditionTrue})
+		}
+	}
+	clean := func(p *corev1.Pod) { p.Status.ContainerStatuses = nil }
+	for _, c := range []struct {
+		name  string
+		trial *trial
+		want  string // a part of the outcome
+	}{
+		{"Never, running", newTrial(size(1, 1), limit, pod("a", corev1.PodRunning, restarted(50))), "active=1 ready=0 terminating=0 succeeded=0 failed=0 start=-60s"},
+		{"Never, failed: 2 s are left of the delay", newTrial(size(1, 1), limit, pod("a", corev1.PodFailed, clean, restarted(50))), "requeue after 2s"},
+		{"OnFailure, 2 restarts", newTrial(size(1, 1), limit, onFailure, pod("a", corev1.PodRunning, restarted(1))), "active=1 ready=0 terminating=0 succeeded=0 failed=0 start=-60s"},
+		{"OnFailure, 4 restarts", newTrial(size(1, 1), limit, onFailure, pod("a", corev1.PodRunning, restarted(2))), "FailureTarget=True"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := formatOutcome(c.trial, sameOnBothSides(t, c.trial)); !strings.Contains(got, c.want) {
+				t.Errorf("got:\n%s\nwant in it: %s", got, c.want)
+			}
+		})
+	}
+}
+
+// The divergence whole-status can change the verdict. A Job that was created suspended is being
+// deleted when it is resumed. It keeps its condition Suspended, so only its start time changes. The
+// real controller does not write that, so for it the deadline never passes. jobfate stores it, and
+// the Job fails at its deadline, as with the real controller if the start time is stored.
+func TestDivergence_deadlineOfADeletedJobThatIsResumed(t *testing.T) {
+	resumed := func(change ...func(*trial)) *trial {
+		suspended := conditions(batchv1.JobSuspended, corev1.ConditionTrue)
+		return newTrial(append([]func(*trial){suspended, onJob(func(j *batchv1.Job) {
+			j.DeletionTimestamp, j.Finalizers = new(at(-10)), []string{"example.com/keep"}
+			j.Spec.ActiveDeadlineSeconds, j.Status.StartTime = new(int64(60)), nil
+		})}, change...)...)
+	}
+	late := func(c *trial) { c.snapshot.Now = c.snapshot.Now.Add(time.Hour) }
+	for name, change := range map[string]func(*trial){"resumed": func(*trial) {}, "an hour later": late} {
+		if out := real.Sync(resumed(change).input()); len(out.Statuses()) > 0 || len(out.Events) > 0 {
+			t.Errorf("%s: the real controller writes %+v, events %v; want nothing", name, out.Statuses(), out.Events)
+		}
+	}
+	stored := mustDecide(t, resumed()).decision.Status
+	if stored == nil || !stored.StartTime.Equal(new(at(0))) || len(stored.Conditions) != 1 {
+		t.Fatalf("jobfate stores %+v, want the start time alone", stored)
+	}
+	c := resumed(late, func(c *trial) { c.snapshot.Job.Status = *stored.DeepCopy() })
+	o := sameOnBothSides(t, c)
+	conditions := o.Statuses[len(o.Statuses)-1].Status.Conditions
+	if end := conditions[len(conditions)-1]; end.Type != batchv1.JobFailed || end.Reason != batchv1.JobReasonDeadlineExceeded || len(o.Events) == 0 {
+		t.Errorf("an hour later jobfate stores %+v, events %v; want Failed with DeadlineExceeded", end, o.Events)
 	}
 }

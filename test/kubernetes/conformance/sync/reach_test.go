@@ -11,7 +11,6 @@ import (
 
 	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/real"
-	"github.com/jobfate/jobfate/tracking"
 )
 
 // reach counts what random trials have reached.
@@ -197,9 +196,9 @@ var actions = []struct {
 	{"delete, because of a duplicate", deletes("DuplicateIndex")},
 	{"delete, because the index is too high", deletes("IndexBeyondCompletions")},
 	{"delete, because there is no index", deletes("NoIndex")},
-	{"adopt", claims(tracking.Adoptable)},
-	{"release", claims(tracking.Releasable)},
-	{"free an orphan", claims(tracking.Orphaned)},
+	{"adopt", claims(decide.ClaimAdopt)},
+	{"release", claims(decide.ClaimRelease)},
+	{"free an orphan", claims(decide.ClaimFree)},
 	{"store a status", func(_ *trial, us *caller) bool { return us.decision.Status != nil }},
 	{"strip", func(_ *trial, us *caller) bool { return len(us.decision.Strip) > 0 }},
 	{"settle", func(_ *trial, us *caller) bool { return us.settlement.Status != nil }},
@@ -221,9 +220,9 @@ func deletes(cause string) func(*trial, *caller) bool {
 	}
 }
 
-func claims(as tracking.Relation) func(*trial, *caller) bool {
+func claims(action string) func(*trial, *caller) bool {
 	return func(_ *trial, us *caller) bool {
-		return slices.ContainsFunc(us.decision.Claim, func(c decide.Claim) bool { return c.Relation == as })
+		return slices.ContainsFunc(us.decision.Claim, func(c decide.Claim) bool { return c.Action == action })
 	}
 }
 

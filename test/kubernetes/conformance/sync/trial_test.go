@@ -19,6 +19,9 @@ import (
 // builtin holds the finalizer, labels and annotations of the built-in Job controller.
 var builtin tracking.Keys
 
+// names holds the same names.
+var names = tracking.Keys{}.WithDefaults()
+
 // A trial is one input for both sides. Neither side changes it.
 type trial struct {
 	snapshot decide.Snapshot // the input of jobfate

@@ -2,12 +2,18 @@ package upstream
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/kubernetes/pkg/apis/batch"
+	batchvalidation "k8s.io/kubernetes/pkg/apis/batch/validation"
 
+	"github.com/jobfate/jobfate/test/kubernetes/conformance/fixture"
+	"github.com/jobfate/jobfate/test/kubernetes/conformance/kubernetes"
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/real"
 )
 
@@ -114,4 +120,65 @@ func TestGoneDeletion(t *testing.T) {
 		Fail: real.Faults{StripToDelete: map[string]error{"a": real.ErrNotFound}},
 	})
 	refused(t, out, "cannot set more ready pods than active")
+}
+
+func TestSuccessPolicyPanic(t *testing.T) {
+	job := &batch.Job{ObjectMeta: metav1.ObjectMeta{Name: "job", Namespace: "ns"}, Spec: batch.JobSpec{
+		CompletionMode: new(batch.IndexedCompletion), Parallelism: new(int32(3)),
+		SuccessPolicy: &batch.SuccessPolicy{Rules: []batch.SuccessPolicyRule{{SucceededIndexes: new("0")}}},
+	}}
+	defer func() {
+		if recover() == nil {
+			t.Error("the validation of the API server did not panic")
+		}
+	}()
+	batchvalidation.ValidateJobCreate(job, batchvalidation.JobValidationOptions{})
+}
+
+var (
+	at, has, indexed, limitPerIndex      = fixture.At, fixture.IsTrue, fixture.Indexed, fixture.PerIndex
+	newPod, index, failures, exit, ready = fixture.Pod, fixture.Index, fixture.Failures, fixture.Exit, fixture.Ready
+)
+
+// newJob returns a Job that the API server accepts, and that started a minute ago.
+func newJob(t *testing.T, parallelism, completions int32, change ...func(*batchv1.JobSpec)) *batchv1.Job {
+	t.Helper()
+	stored := fixture.Job(t, append(change, fixture.Size(parallelism, completions))...)
+	stored.ResourceVersion, stored.Status.StartTime = "1", at(-60)
+	return stored
+}
+
+// fixedIn reports whether the compared release has a fix that came with a minor version.
+func fixedIn(minor int) bool { return kubernetes.Minor() >= minor }
+
+// failJob is a pod failure policy that fails the Job when a container exits with 42.
+func failJob(s *batchv1.JobSpec) {
+	s.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
+		Action:      batchv1.PodFailurePolicyActionFailJob,
+		OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{42}},
+	}}}
+}
+
+// sync runs one sync at noon on an API server that validates statuses.
+func sync(in real.Input) real.Output {
+	in.Now, in.Validate = at(0).Time, true
+	return real.Sync(in)
+}
+
+// last returns the last status that was stored.
+func last(t *testing.T, out real.Output) *batchv1.JobStatus {
+	t.Helper()
+	all := out.Statuses()
+	if len(all) == 0 {
+		t.Fatalf("no status was stored: error %v", out.Err)
+	}
+	return all[len(all)-1]
+}
+
+// refused fails the test unless the API server has rejected a status with the reason.
+func refused(t *testing.T, out real.Output, reason string) {
+	t.Helper()
+	if out.Err == nil || !strings.Contains(out.Err.Error(), reason) {
+		t.Errorf("got the error %v, want %q in it", out.Err, reason)
+	}
 }

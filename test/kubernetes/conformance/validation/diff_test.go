@@ -18,13 +18,14 @@ import (
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/apiserver"
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/kubernetes"
 	"github.com/jobfate/jobfate/validation"
+	"github.com/jobfate/jobfate/validation/defaulting"
 )
 
 func TestDefaulted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		drawn := newGen(t, fields).job()
 		before := drawn.DeepCopy()
-		want, got := realDefault(drawn), onTheWire(validation.Defaulted(drawn))
+		want, got := realDefault(drawn), onTheWire(defaulting.Job(drawn))
 		want.Spec.Template.Spec = got.Spec.Template.Spec // the pod's own defaults
 		if !reflect.DeepEqual(want, got) {
 			t.Fatalf("Defaulted (-API server +jobfate):\n%s", cmp.Diff(want, got))
@@ -39,7 +40,7 @@ func TestPrepared(t *testing.T) {
 		drawn := g.job()
 		drawn.Status = g.status(&drawn.Spec)
 		before := drawn.DeepCopy()
-		want, got := apiserver.External(realPrepare(drawn)), onTheWire(validation.Prepared(drawn))
+		want, got := apiserver.External(realPrepare(drawn)), onTheWire(defaulting.Prepared(drawn))
 		want.Spec.Template.Spec = corev1.PodSpec{}
 		got.Spec.Template.Spec = corev1.PodSpec{}
 		if !reflect.DeepEqual(want, got) {
@@ -58,11 +59,11 @@ func TestCreate(t *testing.T) {
 		if err != nil {
 			wantKnownPanic(t, drawn, err)
 			seen[panics]++
-			_ = validation.Create(validation.Prepared(drawn))
+			_ = validation.Create(defaulting.Prepared(drawn))
 			return
 		}
 		seen.note(want)
-		compare(t, "Create after Prepared", validation.Create(validation.Prepared(drawn), asReleased()), want)
+		compare(t, "Create after Prepared", validation.Create(defaulting.Prepared(drawn), asReleased()), want)
 	})
 	seen.demand(t, slices.Concat(specMessages, generatedMessages))
 }
@@ -89,7 +90,7 @@ func TestUpdate(t *testing.T) {
 		g := newGen(t, fields)
 		old := g.job()
 		if !g.chance(8, "old not prepared") {
-			old = validation.Prepared(old)
+			old = defaulting.Prepared(old)
 		}
 		old.ResourceVersion = "1"
 		old.Status = g.status(&old.Spec)
@@ -169,7 +170,7 @@ func TestStatus(t *testing.T) {
 // the old one in a few fields only.
 func statusChange(t *rapid.T) (changed, old *batchv1.Job) {
 	g := newGen(t, fields)
-	old = validation.Prepared(g.job())
+	old = defaulting.Prepared(g.job())
 	old.ResourceVersion = "1"
 	old.Status = newGen(t, statusFields).status(&old.Spec)
 	changed = old.DeepCopy()

@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/apiserver"
-	"github.com/jobfate/jobfate/validation"
+	"github.com/jobfate/jobfate/validation/defaulting"
 )
 
 // TestDefaultedPodSpec compares templates in which any field of the API may be set. A default that
@@ -51,7 +51,7 @@ func compareDefaults(t rapid.TB, spec *corev1.PodSpec) {
 	job.Spec.Template.Spec = *spec
 	before := job.DeepCopy()
 	ours := &batchv1.Job{}
-	ours.Spec.Template.Spec = *validation.DefaultedPodSpec(spec)
+	ours.Spec.Template.Spec = *defaulting.PodSpec(spec)
 	theirs := apiserver.External(apiserver.Internal(realDefault(job)))
 	if diff := cmp.Diff(onTheWire(theirs).Spec.Template, onTheWire(ours).Spec.Template); diff != "" {
 		t.Fatalf("DefaultedPodSpec (-API server +jobfate):\n%s", diff)

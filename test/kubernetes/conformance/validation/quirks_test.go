@@ -1,6 +1,7 @@
 package validation_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -9,7 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/apiserver"
+	"github.com/jobfate/jobfate/test/kubernetes/conformance/kubernetes"
 	"github.com/jobfate/jobfate/validation"
+	"github.com/jobfate/jobfate/validation/defaulting"
 )
 
 // Tests that pin unexpected behaviour of the API server.
@@ -32,7 +35,7 @@ func TestSuccessPolicyWithoutCompletionsPanics(t *testing.T) {
 	if errs, err := realCreate(realPrepare(j)); err == nil {
 		t.Errorf("the API server says %v, want a panic", errs)
 	}
-	got := validation.Create(validation.Prepared(j))
+	got := validation.Create(defaulting.Prepared(j))
 	if len(got) != 1 || got[0].Type != field.ErrorTypeRequired || got[0].Field != "spec.completions" {
 		t.Errorf("jobfate says %v, want an error that completions are required", got)
 	}
@@ -48,13 +51,13 @@ func TestPerIndexWithOnFailureIsAccepted(t *testing.T) {
 	if err != nil || len(lines(want)) != 0 {
 		t.Errorf("the API server says %v, %v, want nothing", want, err)
 	}
-	compare(t, "Create", validation.Create(validation.Prepared(j), asReleased()), want)
+	compare(t, "Create", validation.Create(defaulting.Prepared(j), asReleased()), want)
 }
 
 // The API server requires FailureTarget of a failed Job if the condition Failed or failedIndexes
 // change. It rejects a change of FailureTarget itself only because the condition must not be disabled.
 func TestFailureTargetIsDemandedWhenFailedIndexesChange(t *testing.T) {
-	old := validation.Prepared(plainJob())
+	old := defaulting.Prepared(plainJob())
 	old.Spec.Completions, old.Spec.BackoffLimitPerIndex = new(int32(3)), new(int32(1))
 	old.Status.StartTime = times()[0]
 	old.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}
@@ -85,7 +88,7 @@ func TestGeneratedLabelsReachTheJob(t *testing.T) {
 	j.Spec.Template.Labels = map[string]string{"app": "x"}
 	for name, labels := range map[string]map[string]string{
 		"API server": apiserver.External(realPrepare(j)).Labels,
-		"jobfate":    validation.Prepared(j).Labels,
+		"jobfate":    defaulting.Prepared(j).Labels,
 	} {
 		if len(labels) != 5 || labels[batchv1.ControllerUidLabel] != "uid" {
 			t.Errorf("%s: the labels are %v, want app and the four generated ones", name, labels)
@@ -96,8 +99,8 @@ func TestGeneratedLabelsReachTheJob(t *testing.T) {
 // The API server drops a field of the template whose gate is off, and annotations that it no longer reads,
 // before it compares the template with the old one.
 func TestFieldsThatAreDropped(t *testing.T) {
-	old := validation.Prepared(plainJob())
-	old.Spec.Template.Spec, old.CreationTimestamp = *validation.DefaultedPodSpec(&old.Spec.Template.Spec), *times()[0]
+	old := defaulting.Prepared(plainJob())
+	old.Spec.Template.Spec, old.CreationTimestamp = *defaulting.PodSpec(&old.Spec.Template.Spec), *times()[0]
 	for name, edit := range map[string]func(*corev1.PodTemplateSpec){
 		"a field": func(s *corev1.PodTemplateSpec) {
 			s.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{StopSignal: new(corev1.SIGUSR1)}
@@ -123,7 +126,7 @@ func TestFieldsThatAreDropped(t *testing.T) {
 // The API server fills in what a request leaves out of the metadata, and keeps what it may not change
 // (k8s.io/apiserver/pkg/registry/rest/update.go BeforeUpdate).
 func TestMetadataOfUpdates(t *testing.T) {
-	old := validation.Prepared(plainJob())
+	old := defaulting.Prepared(plainJob())
 	old.Generation, old.CreationTimestamp, old.DeletionTimestamp = 3, *times()[0], times()[1]
 	old.DeletionGracePeriodSeconds, old.Finalizers = new(int64(0)), []string{metav1.FinalizerDeleteDependents}
 	for name, edit := range map[string]func(*batchv1.Job){
@@ -152,6 +155,76 @@ func TestMetadataOfUpdates(t *testing.T) {
 			changed.Status.Active = 1
 			got = answer(validation.StatusUpdate(changed, old, asReleased()))
 			compare(t, "StatusUpdate", errorsOf(got), errorsOf(realStatusRequest(changed, old)))
+		})
+	}
+}
+
+const workloadName, groupTemplateName = "scheduling.k8s.io/workload-name", "scheduling.k8s.io/group-template-name"
+
+// scheduled is a Job with a part of a spec in JSON. The API types of 1.36 drop spec.scheduling.
+func scheduled(spec string, annotations ...string) *batchv1.Job {
+	j := plainJob()
+	j.Annotations = map[string]string{}
+	for _, key := range annotations {
+		j.Annotations[key] = "x"
+	}
+	if err := json.Unmarshal([]byte(spec), &j.Spec); err != nil {
+		panic(err)
+	}
+	return j
+}
+
+const (
+	basic = `{"scheduling":{"schedulingPolicy":{"basic":{}}}}`
+	gang  = `{"scheduling":{"schedulingPolicy":{"gang":{"minCount":1}}}}`
+)
+
+// While the gates WorkloadWithJob and GenericWorkload are off, as by default, the API server drops spec.scheduling and
+// template.spec.schedulingGroup from a new Job before it validates it. jobfate ignores them.
+func TestDivergence_newJobWithScheduling(t *testing.T) {
+	const group = `"template":{"spec":{"schedulingGroup":{"podGroupName":"g"}}}}`
+	for _, spec := range []string{basic, gang, basic[:len(basic)-1] + "," + group} {
+		j := scheduled(spec, workloadName, groupTemplateName)
+		if verdict := compareCreation(t, j); verdict != accepted {
+			t.Errorf("the API server %s the Job with %s", verdict, spec)
+		}
+	}
+}
+
+// Only a server on which the gate was on has Jobs with spec.scheduling. jobfate ignores the rules for their updates.
+func TestDivergence_storedScheduling(t *testing.T) {
+	const forbidden, cleared = "spec.scheduling Forbidden", "spec.scheduling Invalid value: null: field cannot be cleared once set"
+	const both = "spec.scheduling Invalid value: must not be set together with the " + workloadName + " annotation"
+	for _, c := range []struct {
+		name     string
+		was, now *batchv1.Job
+		from     int    // the first release that rejects the update; 0: none
+		want     string // the last error
+	}{
+		{"set", scheduled("{}"), scheduled(basic), 0, ""}, // it is dropped
+		{"kept", scheduled(basic), scheduled(basic), 0, ""},
+		{"kept with annotations", scheduled(basic, workloadName, groupTemplateName), scheduled(basic, workloadName, groupTemplateName), 0, ""},
+		{"annotations added", scheduled(basic), scheduled(basic, workloadName, groupTemplateName), 38, both},
+		{"changed", scheduled(gang), scheduled(basic), 37, forbidden},
+		{"removed", scheduled(gang), scheduled("{}"), 37, cleared},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			now, was := defaulting.Prepared(c.now), defaulting.Prepared(c.was)
+			reasons, err := realUpdate(now, was)
+			got, want := "", ""
+			if len(reasons) > 0 {
+				last := reasons[len(reasons)-1]
+				got = last.Field + " " + last.Message
+			}
+			if c.from != 0 && kubernetes.Minor() >= c.from {
+				want = c.want
+			}
+			if err != nil || got != want {
+				t.Errorf("the API server says %q, %v, want %q", got, err, want)
+			}
+			if errs := validation.Update(now, was, asReleased()); len(errs) > 0 {
+				t.Errorf("jobfate says %v, want nothing", errs)
+			}
 		})
 	}
 }

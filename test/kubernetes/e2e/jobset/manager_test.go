@@ -2,6 +2,7 @@ package jobset
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"net"
@@ -13,6 +14,7 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/util/cert"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
@@ -63,11 +65,7 @@ func startManager(ctx context.Context, s *server.Server) (*server.Controller, er
 	if err != nil {
 		return nil, err
 	}
-	if err := installWebhooks(ctx, s.Client, filepath.Join(components, "webhook"),
-		"patches/mutating-patch.yaml", "patches/validating-patch.yaml", func(c *admissionv1.WebhookClientConfig) {
-			address := fmt.Sprintf("https://%s:%d%s", host, webhookPort, *c.Service.Path)
-			*c = admissionv1.WebhookClientConfig{URL: &address, CABundle: ca}
-		}); err != nil {
+	if err := installWebhooks(ctx, s, filepath.Join(components, "webhook"), host, ca); err != nil {
 		return nil, err
 	}
 	return controller, awaitWebhooks(ctx, s, controller)
@@ -120,6 +118,33 @@ func awaitWebhooks(ctx context.Context, s *server.Server, controller *server.Con
 	}, controller.Process)
 	if err != nil {
 		return fmt.Errorf("JobSet's webhooks are not ready: %w", err)
+	}
+	return nil
+}
+
+// installWebhooks registers the webhooks of JobSet's kustomization. The API server calls them at an address, not through
+// their Service.
+func installWebhooks(ctx context.Context, s *server.Server, dir, host string, ca []byte) error {
+	objects, err := s.Apply(ctx, namespace, dir)
+	if err != nil {
+		return err
+	}
+	for _, object := range objects {
+		webhooks, found, err := unstructured.NestedSlice(object.Object, "webhooks")
+		if err != nil || !found {
+			continue // the Service
+		}
+		for _, webhook := range webhooks {
+			path, _, _ := unstructured.NestedString(webhook.(map[string]any), "clientConfig", "service", "path")
+			webhook.(map[string]any)["clientConfig"] = map[string]any{
+				"url": fmt.Sprintf("https://%s:%d%s", host, webhookPort, path), "caBundle": base64.StdEncoding.EncodeToString(ca),
+			}
+		}
+		object.Object["webhooks"] = webhooks
+		kind := admissionv1.SchemeGroupVersion.WithResource(strings.ToLower(object.GetKind()) + "s")
+		if _, err := s.Dynamic().Resource(kind).Update(ctx, object, metav1.UpdateOptions{}); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -1,7 +1,10 @@
+// Package kinds runs controllers of kinds of one's own: examples/jobgroup and examples/suite as processes with the
+// permissions of their manifests, with both user stories of KEP-4443 and kills, and the code of docs/adopting.md.
 package kinds
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -13,13 +16,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/informers"
 
 	"github.com/jobfate/jobfate/controller/live/kubelet"
 	"github.com/jobfate/jobfate/group"
-	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/test/kubernetes/e2e/observe"
 	"github.com/jobfate/jobfate/test/kubernetes/e2e/server"
@@ -30,11 +33,11 @@ var groups = schema.GroupVersionResource{Group: "jobfate.dev", Version: "v1alpha
 
 // status is the status of a group, as in examples/jobgroup.
 type status struct {
-	Phase     string        `json:"phase"`
-	Restarts  int           `json:"restarts"`
-	Message   string        `json:"message"`
-	Succeeded indexset.Text `json:"succeeded"`
-	Failures  group.State   `json:"failures"`
+	Phase     string      `json:"phase"`
+	Restarts  int         `json:"restarts"`
+	Message   string      `json:"message"`
+	Succeeded string      `json:"succeeded"`
+	Failures  group.State `json:"failures"`
 }
 
 // stage is a namespace with its own controller of groups.
@@ -210,4 +213,21 @@ func (s *stage) noFinalizerLeft() {
 func (s *stage) must(err error) {
 	s.t.Helper()
 	world.Must(s.t, err)
+}
+
+var (
+	api  *server.Server
+	must = world.Must
+)
+
+func TestMain(m *testing.M) { os.Exit(server.Run(m, &api, 0, nil)) }
+
+// read reads a sample of an example.
+func read(t *testing.T, file string) *unstructured.Unstructured {
+	t.Helper()
+	text, err := os.ReadFile("../../../../examples/" + file)
+	must(t, err)
+	object := &unstructured.Unstructured{}
+	must(t, yaml.Unmarshal(text, &object.Object))
+	return object
 }

@@ -11,7 +11,7 @@ import (
 
 var api *server.Server
 
-func TestMain(m *testing.M) { os.Exit(server.Run(m, &api, 0, nil)) }
+func TestMain(m *testing.M) { os.Exit(server.RunAlone(m, &api)) }
 
 // All workloads run at a small size. For each pod, each controller makes one call to create it and
 // one to remove its finalizer. In total, jobfate's controller makes no more calls than the built-in

@@ -52,7 +52,7 @@ func main() {
 	flag.Parse()
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer cancel()
-	api, err := server.Start(ctx)
+	api, err := server.Start(ctx, server.Alone)
 	if err != nil {
 		log.Fatal(err)
 	}

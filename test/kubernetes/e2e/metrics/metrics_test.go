@@ -1,8 +1,12 @@
+// Package metrics compares the metrics of jobfate's controller and the built-in one. It has its own
+// server, because every metric is of a whole process, and some count the pods of the whole cluster.
 package metrics
 
 import (
+	"context"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -244,4 +248,19 @@ func TestFailedCreations(t *testing.T) {
 			return differences(counts{succeeded: now[succeeded]}, counts{succeeded: 2 + wrongly*now[failed]})
 		})
 	}
+}
+
+var (
+	api              *server.Server
+	jobfate, builtIn *server.Controller
+)
+
+func TestMain(m *testing.M) {
+	os.Exit(server.Run(m, &api, 32, func(ctx context.Context, s *server.Server) (err error) {
+		if jobfate, err = s.Jobfate(ctx, server.Options{Metrics: true}); err != nil {
+			return err
+		}
+		builtIn, err = s.BuiltIn(ctx, server.Options{Metrics: true})
+		return err
+	}))
 }

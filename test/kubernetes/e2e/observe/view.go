@@ -62,10 +62,10 @@ func (v *view) apply(object any, gone bool) (line string) {
 		if o.InvolvedObject.Kind != "Job" || o.InvolvedObject.Name != v.job {
 			return ""
 		}
-		set(v.state.Events, o.Name, o, gone)
+		Keep(v.state.Events, o.Name, o, gone)
 		line = fmt.Sprintf("event %s, %d times: %s", o.Reason, o.Count, o.Message)
 	case *corev1.Pod:
-		set(v.state.All, o.Name, o, gone)
+		Keep(v.state.All, o.Name, o, gone)
 		line = v.changed(o.UID, fmt.Sprintf("pod %s: %s", o.Name, describe(o)))
 		if gone {
 			line = fmt.Sprintf("pod %s is gone", o.Name)
@@ -83,7 +83,8 @@ func (v *view) changed(of any, line string) string {
 	return line
 }
 
-func set[T any](in map[string]T, name string, object T, gone bool) {
+// Keep keeps the last version of an object, by name.
+func Keep[T any](in map[string]T, name string, object T, gone bool) {
 	if in[name] = object; gone {
 		delete(in, name)
 	}

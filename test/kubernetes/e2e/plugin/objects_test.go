@@ -64,7 +64,7 @@ func changePod(w *world.World, job string, change func(*corev1.PodStatus)) *core
 }
 
 // The plugin reads the owners of a Job and the claims of its pods, in the versions that the server has, and says
-// what it may not read. An owner, or several names, select Jobs.
+// what it may not read. A CronJob is explained. An owner, or several names, select Jobs.
 func TestOwnersAndClaims(t *testing.T) {
 	w := newWorld(t, kubelet.Always(kubelet.Life{Direct: true, Stuck: true})) // no pod gets a node
 	applied(w, "e2e/plugin/testdata/jobset.yaml")
@@ -81,24 +81,23 @@ func TestOwnersAndClaims(t *testing.T) {
 	})
 	const held, claim = "SuspendedByOwner", "VolumeUnbound"
 	run(w, 0, []string{"sweep-a-0"}, held+": the Job is suspended by JobSet sweep: spec.suspend is true\n")
-	run(w, 0, []string{"job/nightly-1"}, claim+": ", "PersistentVolumeClaim data is Pending", "CronJob nightly ")
+	run(w, 0, []string{"cronjob/nightly"}, "CronJob "+w.Namespace+"/nightly, schedule \"0 2 * * *\"", " nightly-1, ")
+	run(w, 0, []string{"job/nightly-1"}, claim+": ", "PersistentVolumeClaim data is Pending", "CronJob nightly: ")
 	for _, test := range []struct {
 		args        []string
 		with, other string
 	}{
-		{[]string{"cronjob/nightly"}, claim, held},
 		{[]string{"jobset/sweep"}, held, claim},
 		{[]string{"sweep-a-0", "nightly-1"}, "\nsweep-a-0   0/1 ", "\njob "},
-		{[]string{"js/sweep", "cj/nightly"}, "\nnightly-1   0/1 ", "\njob "},
+		{[]string{"js/sweep", "cj/nightly"}, "\nnightly-1         0/1 ", "\njob "},
 	} {
 		if text := run(w, 0, test.args, "NAME ", test.with); strings.Contains(text, test.other) {
 			t.Errorf("%q: got\n%s\nwant no %s", test.args, text, test.other)
 		}
 	}
 	few := account(w, "few", map[string][]string{"batch": {"jobs"}, "": {"pods", "events"}})
-	runAs(w, few, 0, []string{"nightly-1"}, claim+": ",
-		`NotPermitted: causes that depend on PersistentVolumeClaim cannot be found: persistentvolumeclaims "data" is forbidden`,
-		`NotPermitted: causes that depend on CronJob cannot be found: cronjobs.batch "nightly" is forbidden`)
+	runAs(w, few, 0, []string{"nightly-1"}, claim+": ", "NotPermitted: causes that depend on CronJob, PersistentVolumeClaim "+
+		`cannot be found: cronjobs.batch "nightly" is forbidden`)
 	runAs(w, few, 0, []string{"jobset/sweep"}, "NotPermitted: causes that depend on JobSet cannot be found: jobsets.jobset.x-k8s.io ")
 }
 

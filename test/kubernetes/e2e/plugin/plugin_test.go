@@ -63,7 +63,7 @@ func TestListOrder(t *testing.T) {
 		w.CreateJob(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec})
 	}
 	eventually(w, 5, []string{"--exit-status"},
-		"Failed      DeadlineExceeded: ", "Suspended   the Job is suspended\n1 other Job needs no attention (--all lists them).\n")
+		"Failed      DeadlineExceeded: ", "Suspended   the Job is suspended, since ", " by plugin.test\n1 other Job needs no attention (--all lists them).\n")
 }
 
 // The plugin watches one Job to its end, and another until it is interrupted.
@@ -127,8 +127,7 @@ func TestPermissions(t *testing.T) {
 	w.Create(three())
 	w.Until("active=3 ready=3")
 	reader := account(w, "reader", map[string][]string{"batch": {"jobs"}, "": {"pods"}})
-	runAs(w, reader, 0, []string{"job"}, "Running: 3 pods active", "NotPermitted: causes that depend on events cannot be found: events is forbidden: User",
-		"NotPermitted: causes that depend on nodes cannot be found: nodes \"node\" is forbidden: User")
+	runAs(w, reader, 0, []string{"job"}, "Running: 3 pods active", "NotPermitted: causes that depend on events, nodes cannot be found: events is forbidden: User")
 	runAs(w, reader, 0, []string{"simulate", "job"}, "Complete after ")
 	runAs(w, reader, 0, []string{"validate", "job"}, "job/job: Job job accepted, 0 errors")
 	runAs(w, account(w, "jobs", map[string][]string{"batch": {"jobs"}}), 1, []string{"job"}, "kubectl jobfate: pods is forbidden: User")

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/jobfate/jobfate/controller/live/kubelet"
 	"github.com/jobfate/jobfate/test/kubernetes/e2e/observe"
+	"github.com/jobfate/jobfate/test/kubernetes/e2e/server"
 	"github.com/jobfate/jobfate/test/kubernetes/e2e/world"
 	"github.com/jobfate/jobfate/test/stories/script"
 )
@@ -67,5 +69,25 @@ func TestForeignConditionStays(t *testing.T) {
 			until active=1 ready=1 succeeded=1 Ours/Why
 			become all succeed
 			until succeeded=2 Ours/Why ` + world.Completed)
+	})
+}
+
+// Actions of users, and checks that they have no effect.
+
+// without returns the pods that are not in a list.
+func without(pods, others []*corev1.Pod) []*corev1.Pod {
+	return slices.DeleteFunc(slices.Clone(pods), func(p *corev1.Pod) bool {
+		return slices.ContainsFunc(others, func(o *corev1.Pod) bool { return o.UID == p.UID })
+	})
+}
+
+// standAside stops a controller until the test ends. Such a test must not run in parallel.
+func standAside(t *testing.T, c *server.Controller) {
+	t.Helper()
+	world.Must(t, c.Stop())
+	t.Cleanup(func() {
+		if err := c.Start(); err != nil {
+			t.Error(err)
+		}
 	})
 }

@@ -7,13 +7,16 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 	"sync"
+	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -48,18 +51,27 @@ type Server struct {
 	controllers []*Controller // the garbage collector too
 }
 
-// Start builds what is missing, and starts etcd, kube-apiserver and the garbage collector. It
-// waits while another test binary of this module has a server.
-func Start(ctx context.Context) (*Server, error) {
+// Sharing says whether other test binaries of this module may have a server at the same time. [Start] waits until that
+// holds.
+type Sharing int
+
+// Shared is for most tests, Alone for those that measure.
+const (
+	Shared Sharing = unix.LOCK_SH
+	Alone  Sharing = unix.LOCK_EX
+)
+
+// Start builds what is missing, and starts etcd, kube-apiserver and the garbage collector.
+func Start(ctx context.Context, with Sharing) (*Server, error) {
 	s := &Server{host: Loopback()}
-	if err := s.start(ctx); err != nil {
+	if err := s.start(ctx, with); err != nil {
 		return nil, errors.Join(err, s.Stop())
 	}
 	return s, nil
 }
 
-func (s *Server) start(ctx context.Context) (err error) {
-	if s.locked, err = lock(); err != nil {
+func (s *Server) start(ctx context.Context, with Sharing) (err error) {
+	if s.locked, err = lock("e2e", int(with)); err != nil {
 		return err
 	}
 	if s.dir, err = os.MkdirTemp("", "jobfate-e2e-"); err != nil {
@@ -261,4 +273,51 @@ func (s *Server) Namespace(ctx context.Context, prefix string) (string, error) {
 		return "", fmt.Errorf("making a namespace: %w", err)
 	}
 	return made.Name, nil
+}
+
+// Run runs the tests of a package on their own server, for TestMain:
+//
+//	func TestMain(m *testing.M) { os.Exit(server.Run(m, &api, 8, nil)) }
+//
+// It stores the server in api, and runs that many tests at once; 0 means the default. The function starts the
+// controllers that the tests share. If all tests pass the logs are removed; otherwise it prints where they are.
+func Run(m *testing.M, api **Server, atOnce int, ready func(context.Context, *Server) error) int {
+	return run(m, api, Shared, atOnce, ready)
+}
+
+// RunAlone is for tests that measure: no other package has a server while they run.
+func RunAlone(m *testing.M, api **Server) int { return run(m, api, Alone, 0, nil) }
+
+func run(m *testing.M, api **Server, with Sharing, atOnce int, ready func(context.Context, *Server) error) int {
+	flag.Parse()
+	if atOnce > 0 {
+		if err := flag.Set("test.parallel", strconv.Itoa(atOnce)); err != nil {
+			panic(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	s, err := Start(ctx, with)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	*api = s
+	if ready != nil {
+		if err := ready(ctx, s); err != nil {
+			fmt.Fprintln(os.Stderr, err, s.Stop())
+			return 1
+		}
+	}
+	code := m.Run()
+	if err := s.Stop(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	if code != 0 {
+		fmt.Fprintln(os.Stderr, "the logs:", s.Dir())
+		return code
+	}
+	os.RemoveAll(s.Dir())
+	return 0
 }

@@ -83,15 +83,15 @@ func (l *jobSync) translateInput() {
 // endAtOnce makes a Job end without waiting for terminating pods.
 func (l *jobSync) endAtOnce(settled *decide.Settled, gone []types.UID) {
 	f := l.decision.Facts()
-	if delayed() || f.TerminatingAfter == 0 || !f.EndSettled || settled.Finished || len(gone) < len(l.decision.Strip) {
+	if delayed() || f.Plan.Terminating == 0 || !f.End.Settled || settled.Finished || len(gone) < len(l.decision.Strip) {
 		return
 	}
 	status := f.Status.DeepCopy()
 	if settled.Status != nil {
 		status = settled.Status
 	}
-	end := lifecycle.End{Interim: f.Ending.Type, Decided: f.EndStored}
-	end.Reason, end.Message = f.Ending.Reason, f.Ending.Message
+	end := lifecycle.End{Interim: f.End.Condition.Type, Decided: f.EndStored()}
+	end.Reason, end.Message = f.End.Condition.Reason, f.End.Condition.Message
 	settled.Finished = lifecycle.EnterTerminal(status, end, 0, f.Now)
 	settled.Status = status
 	l.translated("terminating")
@@ -102,9 +102,9 @@ func (l *jobSync) translateStatus(st batch.JobStatus) batch.JobStatus {
 	st = *st.DeepCopy()
 	f := l.decision.Facts()
 	// These two verdicts have an interim condition in the emulated releases too.
-	if f.EndSettled && !f.EndStored && !delayed() && f.Ending.Reason != batch.JobReasonPodFailurePolicy &&
-		f.Ending.Reason != batch.JobReasonSuccessPolicy {
-		st.Conditions = without(st.Conditions, f.Ending.Type)
+	if f.End.Settled && !f.EndStored() && !delayed() && f.End.Condition.Reason != batch.JobReasonPodFailurePolicy &&
+		f.End.Condition.Reason != batch.JobReasonSuccessPolicy {
+		st.Conditions = without(st.Conditions, f.End.Condition.Type)
 		l.translated("interim")
 	}
 	if c := findConditionByType(st.Conditions, batch.JobComplete); c != nil && !successPolicy.on() {

@@ -96,7 +96,7 @@ func (l *jobSync) run() error {
 		return nil
 	case err != nil:
 		return err
-	case !l.decision.Facts().Planned:
+	case l.decision.Action == "":
 		return l.wait()
 	}
 	if err := l.claim(); err != nil {
@@ -193,8 +193,8 @@ func (l *jobSync) owner() metav1.OwnerReference {
 func (l *jobSync) claim() error {
 	for _, claim := range l.decision.Claim {
 		patch := tracking.Keys{}.StripPatchAt(claim.Pod)
-		switch claim.Relation {
-		case tracking.Adoptable:
+		switch claim.Action {
+		case decide.ClaimAdopt:
 			live, err := l.kubeClient.BatchV1().Jobs(l.job.Namespace).Get(l.ctx, l.job.Name, metav1.GetOptions{})
 			if err != nil {
 				return err
@@ -203,7 +203,7 @@ func (l *jobSync) claim() error {
 				return fmt.Errorf("Job %s adopts no pods any more", l.key)
 			}
 			patch = tracking.Keys{}.AdoptPatch(claim.Pod, l.owner())
-		case tracking.Releasable:
+		case decide.ClaimRelease:
 			patch = tracking.Keys{}.ReleasePatch(claim.Pod, l.job.UID)
 		}
 		if err := l.podControl.PatchPod(l.ctx, claim.Pod.Namespace, claim.Pod.Name, patch); err != nil {

@@ -1,0 +1,397 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobfate/jobfate/explain"
+)
+
+// waiting returns the finder for a container that waits for one of the reasons, with one of the parts
+// in its message.
+func waiting(reasons []string, parts ...string) func(*podFacts) sign {
+	return func(p *podFacts) (s sign) {
+		for _, c := range p.all {
+			w := c.State.Waiting
+			if w == nil || !slices.Contains(reasons, w.Reason) {
+				continue
+			}
+			text := w.Message
+			if e := lastEvent(p.events, func(e *corev1.Event) bool {
+				return e.Reason == "Failed" && strings.Contains(e.Message, "Failed to pull image") && c.in(e)
+			}); e != nil { // the back-off hides why, in older kubelets
+				s.event = e
+				if !mentions(text, ": ") {
+					text = joined(": ", text, strings.TrimPrefix(e.Message, "Failed to pull image "))
+				}
+			}
+			if !mentions(text, parts...) {
+				continue
+			}
+			s.container = c.Name
+			s.text = joined(": ", c.String(), w.Reason, oneLine(text)) + p.f.exists(p.Namespace, text) +
+				withoutSecrets(text, p.events)
+			return s
+		}
+		return sign{}
+	}
+}
+
+// missing matches the message that an object is missing.
+var missing = regexp.MustCompile(`\b(secret|configmap) "([^"]+)" not found`)
+
+// exists says that an object which a message calls missing was given.
+func (f *facts) exists(namespace, message string) string {
+	m := missing.FindStringSubmatch(message)
+	if m == nil {
+		return ""
+	}
+	kind := either(m[1] == "secret", "Secret", "ConfigMap")
+	return textIf(f.find(kind, namespace, m[2]) != nil, "; "+kind+" "+m[2]+" exists now")
+}
+
+// in reports whether an event is about the container.
+func (c container) in(e *corev1.Event) bool {
+	return e.InvolvedObject.FieldPath == "" || strings.HasSuffix(e.InvolvedObject.FieldPath, "{"+c.Name+"}")
+}
+
+var (
+	imageReasons = []string{"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull",
+		"ImageInspectError", "RegistryUnavailable", "SignatureValidationFailed"}
+	configReasons = []string{"CreateContainerConfigError", "CreateContainerError", "PreCreateHookError"}
+	crashLoop     = "CrashLoopBackOff"
+	usualReasons  = []string{"", "ContainerCreating", "PodInitializing", crashLoop, restartingAll}
+)
+
+// restartingAll is the reason of a container that the kubelet has removed to restart all containers of its pod
+// (KEP-5532). Its state, and then its last state, say neither how nor when it ended.
+const restartingAll = "RestartingAllContainers"
+
+// containerStart finds a container that waits for another unusual reason, or because it could not be started.
+func containerStart(p *podFacts) (s sign) {
+	for _, c := range p.all {
+		w := c.State.Waiting
+		switch {
+		case w == nil || slices.Contains(imageReasons, w.Reason) || slices.Contains(configReasons, w.Reason):
+		case notStarted(c.LastTerminationState.Terminated):
+			return sign{text: joined(": ", c.String(), w.Reason) + p.restarts(c), container: c.Name}
+		case !slices.Contains(usualReasons, w.Reason):
+			return sign{text: joined(": ", c.String(), w.Reason, oneLine(w.Message)), container: c.Name}
+		}
+	}
+	return s
+}
+
+// notStarted reports whether the runtime could not start a container, so that it has no log (containerd,
+// internal/cri/server/container_start.go).
+func notStarted(end *corev1.ContainerStateTerminated) bool {
+	return end != nil && end.Reason == "StartError"
+}
+
+// crashing returns the finder for a container that is restarted again and again and meets a condition.
+func crashing(is func(*podFacts, container) bool) func(*podFacts) sign {
+	return func(p *podFacts) (s sign) {
+		main := slices.ContainsFunc(p.all,
+			func(c container) bool { return c.role == "container" && c.State.Running != nil })
+		for _, c := range p.all {
+			if main && c.role != "container" && !p.f.countsRestarts() {
+				continue // it is a sidecar, without which the pod can finish
+			}
+			w, last := c.State.Waiting, c.LastTerminationState.Terminated
+			backsOff := w != nil && w.Reason == crashLoop &&
+				(c.RestartCount >= 3 || last == nil || p.f.overdue(c.ended()))
+			if (backsOff || p.loops(c)) && is(p, c) && !notStarted(last) {
+				return sign{text: joined(": ", c.String(), textIf(w != nil, crashLoop)) + p.restarts(c),
+					container: c.Name}
+			}
+		}
+		return s
+	}
+}
+
+// loops reports whether a container is restarted again and again without making progress: after
+// running for ten minutes, the kubelet forgets the back-off (2 × MaxContainerBackOff).
+func (p *podFacts) loops(c container) bool {
+	last := c.LastTerminationState.Terminated
+	if last == nil || c.RestartCount < 3 || last.FinishedAt.Sub(last.StartedAt.Time) >= longPatience ||
+		last.FinishedAt.IsZero() && p.f.past(p.since, time.Duration(c.RestartCount)*longPatience) {
+		return false
+	}
+	if running := c.State.Running; running != nil {
+		return !p.f.past(running.StartedAt.Time, longPatience)
+	}
+	return c.State.Terminated == nil
+}
+
+// restarts says how a container has ended and was restarted.
+func (p *podFacts) restarts(c container) string {
+	last := c.LastTerminationState.Terminated
+	times := textIf(c.RestartCount > 0, count(c.RestartCount, "restart"))
+	if last == nil {
+		return textIf(times != "", " after "+times)
+	}
+	ago := textIf(!c.ended().IsZero(), "the last run ended "+p.f.ago(c.ended()))
+	return " after " + joined(": ", joined(", ", explain.Exit(last), times, ago), oneLine(last.Message))
+}
+
+// ended returns when the last run of a container ended or, if its state does not say, when the next run began.
+func (c container) ended() time.Time {
+	last, running := c.LastTerminationState.Terminated, c.State.Running
+	if last.FinishedAt.IsZero() && running != nil {
+		return running.StartedAt.Time
+	}
+	return last.FinishedAt.Time
+}
+
+// injectors lists who injects containers, by the beginning of their names.
+var injectors = []struct{ prefix, who string }{
+	{"istio-", "Istio"},
+	{"linkerd-", "Linkerd"},
+	{"vault-agent", "the Vault agent injector"},
+	{"consul-", "Consul"},
+	{"daprd", "Dapr"},
+	{"gke-gcsfuse-", "the Cloud Storage FUSE driver of GKE"},
+}
+
+// injected says that a container is not of the pod template, and who has added it; empty if the template has it.
+func (f *facts) injected(container string) string {
+	spec := &f.Job.Spec.Template.Spec
+	is := func(c corev1.Container) bool { return c.Name == container }
+	if container == "" || len(spec.Containers) == 0 || slices.ContainsFunc(spec.Containers, is) ||
+		slices.ContainsFunc(spec.InitContainers, is) {
+		return ""
+	}
+	who := "an admission webhook"
+	for _, by := range injectors {
+		if strings.HasPrefix(container, by.prefix) {
+			who = by.who
+		}
+	}
+	return "The pod template has no container " + container + ": it is injected by " + who + ", so change it there."
+}
+
+// fieldOf matches a container in the path of a field.
+var fieldOf = regexp.MustCompile(`spec\.(initContainers|containers)\[(\d+)\]`)
+
+// injectedAt says that a field of a pod that the API server rejects is of a container behind those of the template.
+func (f *facts) injectedAt(message string) string {
+	m := fieldOf.FindStringSubmatch(message)
+	if m == nil {
+		return ""
+	}
+	n, _ := strconv.Atoi(m[2])
+	spec := &f.Job.Spec.Template.Spec
+	has := either(m[1] == "containers", len(spec.Containers), len(spec.InitContainers))
+	return textIf(n >= has && len(spec.Containers) > 0, "The pod template has no "+m[1]+"["+m[2]+
+		"]: it is injected by an admission webhook, so change it there.")
+}
+
+func anyContainer(*podFacts, container) bool { return true }
+
+func outOfMemory(end *corev1.ContainerStateTerminated) bool {
+	return end != nil && end.Reason == "OOMKilled"
+}
+
+func wasOutOfMemory(_ *podFacts, c container) bool {
+	return outOfMemory(c.LastTerminationState.Terminated)
+}
+
+// withoutLimit reports whether a container that was out of memory has no limit, so that its node or something above
+// the pod was.
+func withoutLimit(p *podFacts, c container) bool {
+	return wasOutOfMemory(p, c) && p.f.memoryLimit(p.Pod, c.Name) == noLimit
+}
+
+// noLimit says that the template gives neither the pod nor its container a memory limit.
+const noLimit = "none"
+
+// memoryLimit names the memory limit of a container, with its value if it is known. It returns noLimit if the template
+// has none, and the kubelet does not report one, which a LimitRange may have set.
+func (f *facts) memoryLimit(pod *corev1.Pod, name string) string {
+	pod = cmp.Or(pod, &corev1.Pod{})
+	for _, c := range slices.Concat(pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses) {
+		limit := cmp.Or(c.Resources, &corev1.ResourceRequirements{}).Limits.Memory()
+		if c.Name == name && !limit.IsZero() {
+			return "the memory limit (" + limit.String() + ") of container " + name
+		}
+	}
+	spec := &f.Job.Spec.Template.Spec
+	if all := cmp.Or(spec.Resources, &corev1.ResourceRequirements{}).Limits.Memory(); !all.IsZero() {
+		return "the memory limit of the pod (" + all.String() + ")"
+	}
+	for _, of := range slices.Concat(spec.Containers, spec.InitContainers) {
+		limit := of.Resources.Limits.Memory()
+		switch {
+		case of.Name != name:
+		case limit.IsZero():
+			return noLimit
+		default:
+			return "the memory limit (" + limit.String() + ") of container " + name
+		}
+	}
+	return "the memory limit of container " + either(plainName.MatchString(name), name, "CONTAINER")
+}
+
+// systemOOM returns the event by which the node of a pod ran out of memory when a container of it was killed; nil if
+// there is none (pkg/kubelet/oom/oom_watcher_linux.go).
+func (f *facts) systemOOM(r *record, end *corev1.ContainerStateTerminated) *corev1.Event {
+	if end == nil || end.ExitCode != 137 {
+		return nil
+	}
+	return lastEvent(f.about("Node", "", r.Pod.Spec.NodeName), func(e *corev1.Event) bool {
+		return e.Reason == "SystemOOM" && timeOf(e).Sub(end.FinishedAt.Time).Abs() < time.Minute
+	})
+}
+
+func restartsByRule(p *podFacts, c container) bool { return p.rule(c) != "" }
+
+func onInit(_ *podFacts, c container) bool { return c.role == "init container" }
+
+// rule returns the restart rule of a container that the last exit code matches (KEP-5307, KEP-5532);
+// empty if there is none.
+func (p *podFacts) rule(c container) string {
+	last := c.LastTerminationState.Terminated
+	if last == nil {
+		return ""
+	}
+	for _, of := range p.t.containers() {
+		name := of.text("name")
+		for i, r := range of.list("restartPolicyRules") {
+			values, _ := r.at("exitCodes")["values"].([]any)
+			in := slices.ContainsFunc(values, func(v any) bool { return fmt.Sprint(v) == fmt.Sprint(last.ExitCode) })
+			operator, action := r.text("exitCodes", "operator"), r.text("action")
+			all := last.Reason == restartingAll && action == "RestartAllContainers"
+			if all || name == c.Name && (operator == "In" && in || operator == "NotIn" && !in) {
+				return fmt.Sprintf("restartPolicyRules[%d]%s (%s on exit codes %s %v)", i,
+					textIf(all, " of container "+name), action, operator, values)
+			}
+		}
+	}
+	return ""
+}
+
+// ruleLoop finds a container that a restart rule restarts forever.
+func ruleLoop(p *podFacts) (s sign) {
+	s = crashing(restartsByRule)(p)
+	for _, c := range p.all {
+		if c.Name == s.container && s.text != "" {
+			s.text += "; " + p.rule(c) + " restarts it, and no limit counts that"
+		}
+	}
+	return s
+}
+
+// allRestarting finds a pod all of whose containers have been restarting for long (KEP-5532).
+func allRestarting(p *podFacts) (s sign) {
+	c := condition(p.Pod, "AllContainersRestarting")
+	if c.Status != corev1.ConditionTrue || !p.f.overdue(c.LastTransitionTime.Time) {
+		return s
+	}
+	s.text = joined(": ", "all containers have been restarting "+p.f.lasting(c.LastTransitionTime.Time),
+		oneLine(c.Message))
+	for _, c := range p.all {
+		if s.container == "" && c.LastTerminationState.Terminated != nil {
+			s.container = c.Name
+		}
+		if end := c.State.Terminated; end != nil && end.ExitCode != 0 {
+			s.container, s.text = c.Name, s.text+"; "+c.String()+", "+explain.Exit(end)
+			break
+		}
+	}
+	return s
+}
+
+// probeFailing finds a container that does not start, or is restarted, because of its probe
+// (pkg/kubelet/prober/prober.go).
+func probeFailing(p *podFacts) (s sign) {
+	e := lastEvent(p.events, func(e *corev1.Event) bool {
+		return e.Reason == "Unhealthy" && mentions(e.Message, "Startup probe", "Liveness probe") ||
+			killedByProbe(e)
+	})
+	for _, c := range p.all {
+		if e != nil && p.mayRetry(c, e) {
+			e = nil
+		}
+		started := c.Started != nil && *c.Started
+		again := c.RestartCount > 0 && c.LastTerminationState.Terminated != nil &&
+			!p.f.past(c.ended(), longPatience)
+		switch {
+		case e != nil && c.in(e) && (!started && c.State.Running != nil || again) && c.State.Terminated == nil:
+			text := joined(": ", c.String(), oneLine(e.Message)) + textIf(c.RestartCount > 0, ";"+p.restarts(c))
+			return sign{text: text, container: c.Name, event: e}
+		case c.role == "sidecar" && c.Started != nil && !started && c.State.Running != nil &&
+			(c.RestartCount >= 3 || p.f.past(c.State.Running.StartedAt.Time, longPatience)):
+			return sign{text: c.String() + " has not started since " + p.f.clock(c.State.Running.StartedAt.Time) +
+				p.restarts(c), container: c.Name}
+		}
+	}
+	return s
+}
+
+// probeTold finds a container whose probe fails, and whose last run has left a message.
+func probeTold(p *podFacts) sign {
+	s := probeFailing(p)
+	for _, c := range p.all {
+		last := c.LastTerminationState.Terminated
+		if c.Name == s.container && last != nil && oneLine(last.Message) != "" {
+			return s
+		}
+	}
+	return sign{}
+}
+
+// mayRetry reports whether the startup probe of a container in its first run has failed, and may still succeed.
+func (p *podFacts) mayRetry(c container, e *corev1.Event) bool {
+	if !c.in(e) || e.Reason != "Unhealthy" || !mentions(e.Message, "Startup probe") || c.RestartCount > 0 {
+		return false
+	}
+	own, job := &p.Spec, &p.f.Job.Spec.Template.Spec
+	for _, of := range slices.Concat(own.Containers, own.InitContainers, job.Containers, job.InitContainers) {
+		if probe := of.StartupProbe; of.Name == c.Name && probe != nil {
+			return momentOf(e).Count < int(cmp.Or(probe.FailureThreshold, 3))
+		}
+	}
+	return false
+}
+
+// unready finds a container that is not ready, of a pod whose readiness others wait for.
+func unready(p *podFacts) (s sign) {
+	ready := condition(p.Pod, corev1.PodReady)
+	if !p.f.mustBeReady() || ready.Status != corev1.ConditionFalse ||
+		!p.f.past(ready.LastTransitionTime.Time, longPatience) {
+		return s
+	}
+	e := lastEvent(p.events, func(e *corev1.Event) bool {
+		return e.Reason == "Unhealthy" && mentions(e.Message, "Readiness probe")
+	})
+	for _, c := range p.all {
+		if c.State.Running != nil && !c.Ready {
+			s = sign{text: c.String() + " has not been ready since " + p.f.clock(ready.LastTransitionTime.Time),
+				container: c.Name}
+			if e != nil && c.in(e) {
+				s.text, s.event = s.text+": "+oneLine(e.Message), e
+			}
+			return s
+		}
+	}
+	return s
+}
+
+// restarted finds a container that was restarted recently, and may recover.
+func restarted(p *podFacts) (s sign) {
+	for _, c := range p.all {
+		last := c.LastTerminationState.Terminated
+		if c.RestartCount > 0 && last != nil && c.role != "sidecar" && c.State.Terminated == nil &&
+			!p.f.past(c.ended(), longPatience) && last.FinishedAt.Sub(last.StartedAt.Time) < longPatience {
+			return sign{text: c.String() + p.restarts(c), container: c.Name}
+		}
+	}
+	return s
+}

@@ -1,0 +1,354 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/jobfate/jobfate/explain"
+	"github.com/jobfate/jobfate/jobstatus"
+)
+
+// MostMissed is the highest number of start times that count as missed.
+const MostMissed = 1000
+
+// CronJob is the diagnosis of a CronJob.
+type CronJob struct {
+	// Causes say what keeps the CronJob from starting Jobs, or how these end. There is at least one; the first matters
+	// most.
+	Causes []Cause
+	// Next is the first start time after now, in the CronJob's time zone; zero if there is none.
+	Next time.Time
+	// Missed counts the start times since that of the last Job, at most MostMissed. First and Last are the first and
+	// the last of them. The controller makes up for the last one alone, if it still may.
+	Missed      int
+	First, Last time.Time
+	// Policy says what the concurrency policy does to an active Job.
+	Policy string
+	// Runs lists the Jobs of the CronJob that are given, the last one first.
+	Runs []*batchv1.Job
+	// Events lists the last events about the CronJob, in the order of time.
+	Events []Moment
+}
+
+// OfCronJob returns the diagnosis of a CronJob. jobs may have those of others. evidence.NextRun must be set.
+func OfCronJob(of *batchv1.CronJob, jobs []*batchv1.Job, now time.Time, evidence Evidence) CronJob {
+	c := &cronFacts{of: of, world: newWorld([]Evidence{evidence}), now: now}
+	c.events = c.about("CronJob", of.Namespace, of.Name)
+	for _, job := range jobs {
+		if metav1.IsControlledBy(job, of) && job.Namespace == of.Namespace {
+			c.Runs = append(c.Runs, job)
+		}
+	}
+	slices.SortStableFunc(c.Runs, func(a, b *batchv1.Job) int {
+		return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), strings.Compare(b.Name, a.Name))
+	})
+	c.Policy = policies[cmp.Or(of.Spec.ConcurrencyPolicy, batchv1.AllowConcurrent)]
+	for _, e := range c.events[max(0, len(c.events)-8):] {
+		c.Events = append(c.Events, momentOf(e))
+	}
+	c.read()
+	c.diagnose()
+	return c.CronJob
+}
+
+// policies says what each policy does to an active Job.
+var policies = map[batchv1.ConcurrencyPolicy]string{
+	batchv1.AllowConcurrent:   "Allow: the next Job starts beside active ones",
+	batchv1.ForbidConcurrent:  "Forbid: while a Job is active, no other one starts",
+	batchv1.ReplaceConcurrent: "Replace: the next start deletes a Job that is still active",
+}
+
+// cronFacts holds a CronJob and what is known about it.
+type cronFacts struct {
+	CronJob
+	world
+	of      *batchv1.CronJob
+	now     time.Time
+	events  []*corev1.Event
+	due     time.Time // the start time whose Job the controller creates now; zero if there is none
+	tooMany bool      // the controller warns of the start times that were missed
+}
+
+// next returns the first start time after t; zero if there is none.
+func (c *cronFacts) next(t time.Time) time.Time {
+	return c.nextRun(c.of.Spec.Schedule, *cmp.Or(c.of.Spec.TimeZone, new("")), t)
+}
+
+// read finds the start times.
+func (c *cronFacts) read() {
+	since := cmp.Or(c.of.CreationTimestamp.Time, c.now)
+	if c.of.Status.LastScheduleTime != nil {
+		since = c.of.Status.LastScheduleTime.Time
+	}
+	for t := c.next(since); !t.IsZero() && !t.After(c.now) && c.Missed < MostMissed; t = c.next(t) {
+		c.First, c.Last = cmp.Or(c.First, t), t
+		c.Missed++
+	}
+	if last, _ := c.lastBefore(since); last.After(c.Last) { // beyond MostMissed
+		c.Last = last
+	}
+	if seconds := c.of.Spec.StartingDeadlineSeconds; seconds != nil {
+		since = latest(since, c.now.Add(-time.Duration(*seconds)*time.Second))
+	}
+	c.Next = c.next(c.now)
+	c.due, c.tooMany = c.lastBefore(since)
+}
+
+// lastBefore returns the last start time in (since, now], as the CronJob controller finds it; zero if there is none.
+// many says that the controller warns that there are too many. It reckons with the distance of the first two, and
+// looks only at the end of the time: with an irregular schedule it may overlook the last one
+// (mostRecentScheduleTime in pkg/controller/cronjob/utils.go).
+func (c *cronFacts) lastBefore(since time.Time) (last time.Time, many bool) {
+	first := c.next(since)
+	second := c.next(first)
+	between := int64(second.Sub(first).Round(time.Second) / time.Second)
+	switch {
+	case c.now.Before(first):
+		return last, false
+	case c.now.Before(second):
+		return first, false
+	case between < 1: // the controller calls the schedule invalid
+		return last, false
+	}
+	whole := int64(c.now.Sub(first)/time.Second) / between
+	from := first.Add(time.Duration((whole-1)*between) * time.Second)
+	for t := c.next(from); !t.IsZero() && !t.After(c.now); t = c.next(t) {
+		last = t
+	}
+	return last, whole >= 100 && !last.IsZero()
+}
+
+// cronCauses says what the causes of CronJobs mean, and what to do.
+var cronCauses = []Entry{
+	{"CronJobStopped", AttentionHeld, "a CronJob is suspended, or is being deleted", "To resume a suspended CronJob, " +
+		"set spec.suspend to false. It then makes up for no start time that spec.startingDeadlineSeconds excludes."},
+	{"ScheduleInvalid", AttentionStuck, "the schedule or the time zone of a CronJob is invalid, or the schedule " +
+		"matches no date", "Change spec.schedule or spec.timeZone."},
+	{"TimeZoneUnknown", AttentionStuck, "the CronJob controller does not know the time zone of a CronJob, though it " +
+		"exists", "Update the time zone database (tzdata) of kube-controller-manager, or name another time zone with " +
+		"the same times in spec.timeZone."},
+	{"JobRefused", AttentionStuck, "the API server rejects the next Job of a CronJob", "The controller tries again. " +
+		"Finished Jobs count towards a quota, too: see the history limits of the CronJob, and " +
+		"spec.jobTemplate.spec.ttlSecondsAfterFinished."},
+	{"RunBlocked", AttentionStuck, "with concurrencyPolicy Forbid, a Job has been active for more than a day and " +
+		"three start times", "See why it does not end. With spec.jobTemplate.spec.activeDeadlineSeconds later Jobs " +
+		"end in time."},
+	{"RunWaits", AttentionWait, "with concurrencyPolicy Forbid, an active Job keeps the next one from starting",
+		"The next one starts after its end."},
+	{"RunOverdue", AttentionStuck, "a CronJob should have created a Job two minutes ago or more", "Check that the " +
+		"CronJob controller is running, and see the events: kubectl describe cronjob -n NAMESPACE CRONJOB. If the " +
+		"schedule was changed since, the next start time is the first that counts."},
+	{"RunMissed", AttentionLost, "no Job was created for the last start time of a CronJob, and none will be",
+		"If it must run now: kubectl create job -n NAMESPACE NAME --from=cronjob/CRONJOB."},
+	{"RunsReplaced", AttentionStuck, "with concurrencyPolicy Replace, Jobs were deleted before they ended, and none " +
+		"has succeeded since", "The Jobs take longer than the schedule leaves: start them less often, or set " +
+		"spec.concurrencyPolicy to Forbid."},
+	{"RunsFail", AttentionLost, "the last Job of a CronJob that has ended has failed", "See why that Job failed."},
+	{"Scheduled", AttentionNone, "a CronJob creates its Jobs by its schedule", ""},
+}
+
+// ListCronJob returns the causes of CronJobs, as [List] does those of Jobs.
+func ListCronJob() []Entry { return slices.Clone(cronCauses) }
+
+// add adds a cause, with the event that shows it.
+func (c *cronFacts) add(code explain.Code, text string, event *corev1.Event) {
+	row := cronCauses[slices.IndexFunc(cronCauses, func(e Entry) bool { return e.Code == code })]
+	advice := strings.NewReplacer("CRONJOB", c.of.Name,
+		" -n NAMESPACE", textIf(c.of.Namespace != "", " -n "+c.of.Namespace))
+	cause := Cause{Reason: explain.Reason{Code: code, Text: text}, Advice: advice.Replace(row.Advice),
+		Attention: row.Attention}
+	if event != nil {
+		cause.Evidence = []string{"event " + event.Reason + " of cronjob/" + c.of.Name + " at " + c.date(timeOf(event))}
+	}
+	c.Causes = append(c.Causes, cause)
+}
+
+// diagnose finds the causes, in the order in which the controller looks.
+func (c *cronFacts) diagnose() {
+	suspended := *cmp.Or(c.of.Spec.Suspend, new(bool))
+	switch {
+	case c.of.DeletionTimestamp != nil || suspended:
+		c.Next = time.Time{}
+		text := "the CronJob is " + either(suspended, "suspended", "being deleted") + ", so it creates no Job"
+		if suspended && !c.due.IsZero() {
+			text += "; once it is resumed, it makes up for start time " + c.date(c.due)
+		}
+		c.add("CronJobStopped", text, nil)
+		return
+	case c.Next.IsZero():
+		text := "the schedule " + strconv.Quote(c.of.Spec.Schedule) + ", in time zone " +
+			*cmp.Or(c.of.Spec.TimeZone, new("UTC")) + ", is invalid, or matches no date"
+		e := lastEvent(c.events, reasonIs("UnknownTimeZone", "UnparseableSchedule", "InvalidSchedule"))
+		if e != nil {
+			text += ": " + oneLine(e.Message)
+		}
+		c.add("ScheduleInvalid", text, e)
+		return
+	case c.unknownZone():
+		return
+	}
+	c.unstarted()
+	c.ends()
+	if c.Causes == nil {
+		jobs, _ := c.active()
+		c.add("Scheduled", joined("; ", jobs, "the next Job is due at "+c.date(c.Next)+", in "+
+			duration.HumanDuration(c.Next.Sub(c.now)), c.skipped()), nil)
+	}
+}
+
+// unknownZone adds the cause that the controller does not know the time zone, though it exists: a CronJob that it
+// has said this of since its last start (pkg/controller/cronjob/cronjob_controllerv2.go, syncCronJob).
+func (c *cronFacts) unknownZone() bool {
+	e := lastEvent(c.events, reasonIs("UnknownTimeZone", "SuccessfulCreate"))
+	if c.Missed == 0 || e == nil || e.Reason != "UnknownTimeZone" || timeOf(e).Before(c.First) {
+		return false
+	}
+	text := "the CronJob controller does not know the time zone: " + oneLine(e.Message) + "; " + c.starts()
+	c.add("TimeZoneUnknown", text, e)
+	c.Next = time.Time{}
+	return true
+}
+
+// skipped names the first start time since that of the last Job which does not exist in the time zone, because clocks
+// went forward; empty if there is none, or the schedule has another one within two hours.
+func (c *cronFacts) skipped() string {
+	zone := c.Next.Location()
+	wall := func(t time.Time) time.Time { // the clock of the time zone, as if it were that of UTC
+		t = t.In(zone)
+		return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), 0, time.UTC)
+	}
+	next := func(at time.Time) time.Time { return c.nextRun(c.of.Spec.Schedule, "", at) }
+	at := next(wall(cmp.Or(c.of.Status.LastScheduleTime, &c.of.CreationTimestamp).Time))
+	for n := 0; n < 100 && !at.IsZero() && !at.After(wall(c.now)); n, at = n+1, next(at) {
+		real := time.Date(at.Year(), at.Month(), at.Day(), at.Hour(), at.Minute(), at.Second(), 0, zone)
+		if wall(real) != at && c.next(real.Add(-2*time.Hour)).Sub(real) > 2*time.Hour {
+			return "no Job started at " + at.Format("2006-01-02T15:04:05") + ": that time did not exist, " +
+				"because clocks went forward"
+		}
+	}
+	return ""
+}
+
+// unstarted finds why no Job was created for the last start time.
+func (c *cronFacts) unstarted() {
+	refusal := lastEvent(c.events, reasonIs("FailedCreate", "SuccessfulCreate"))
+	jobs, since := c.active()
+	late := func(t time.Time) bool { return c.now.Sub(t) >= patience }
+	// of a schedule with more than one start time in that time, the first that has passed counts
+	dense := c.next(c.now.Add(-patience)).Before(c.due)
+	switch {
+	case c.Missed == 0:
+	case refusal != nil && refusal.Reason == "FailedCreate" && !timeOf(refusal).Before(c.First):
+		c.add("JobRefused", "no Job can be created, as of "+c.lasting(timeOf(refusal))+" ago: "+
+			strings.TrimPrefix(oneLine(refusal.Message), "Error creating job: ")+"; "+c.starts(), refusal)
+	case c.of.Spec.ConcurrencyPolicy == batchv1.ForbidConcurrent && jobs != "":
+		long := c.Missed >= 3 && c.now.Sub(cmp.Or(since, c.First)) > 24*time.Hour
+		c.add(either[explain.Code](long, "RunBlocked", "RunWaits"), jobs+", keeps the next one from starting "+
+			"(concurrencyPolicy Forbid): "+c.starts(), lastEvent(c.events, reasonIs("JobAlreadyActive")))
+	case !c.due.IsZero() && (late(c.due) || dense && late(c.First)):
+		c.add("RunOverdue", c.starts(), nil)
+	case c.due.IsZero() && late(c.First):
+		why := "the controller overlooks it"
+		if seconds := c.of.Spec.StartingDeadlineSeconds; seconds != nil {
+			why = fmt.Sprintf("startingDeadlineSeconds %d is over", *seconds) +
+				textIf(*seconds < 10, " (the controller may need 10 seconds to start a Job)")
+		}
+		c.add("RunMissed", c.starts()+"; "+why, lastEvent(c.events, reasonIs("MissSchedule")))
+	}
+}
+
+// starts says which start times were missed.
+func (c *cronFacts) starts() string {
+	if c.Missed == 1 {
+		return "start time " + c.date(c.First) + " has passed without a Job"
+	}
+	return textIf(c.Missed == MostMissed, "at least ") + count(c.Missed, "start time") +
+		" have passed without a Job, the first " + c.date(c.First) + ", the last " + c.date(c.Last) +
+		textIf(c.tooMany, " (TooManyMissedTimes: the controller warns, and makes up for the last alone)")
+}
+
+// ends finds that Jobs do not end well.
+func (c *cronFacts) ends() {
+	n, first, e := c.replaced()
+	success := c.of.Status.LastSuccessfulTime
+	if c.of.Spec.ConcurrencyPolicy == batchv1.ReplaceConcurrent && n > 0 && !(success != nil && success.After(first)) {
+		since := "no success is known"
+		if success != nil {
+			since = "the last success was " + c.lasting(success.Time) + " ago"
+		}
+		c.add("RunsReplaced", count(n, "Job")+either(n == 1, " was", " were")+" deleted before the end, as far as "+
+			"events say, because the next one started (concurrencyPolicy Replace); "+since, e)
+	}
+	failed, last := 0, ""
+	for _, job := range c.Runs {
+		end := jobstatus.Finished(job)
+		if end != nil && end.Type == batchv1.JobComplete {
+			break
+		}
+		if end != nil {
+			last = cmp.Or(last, job.Name+" has failed: "+joined(": ", end.Reason, oneLine(end.Message)))
+			failed++
+		}
+	}
+	if failed > 0 {
+		c.add("RunsFail", textIf(failed > 1, fmt.Sprintf("the last %d Jobs have failed; ", failed))+"Job "+last, nil)
+	}
+}
+
+// date renders a time in the CronJob's time zone.
+func (c *cronFacts) date(t time.Time) string {
+	return t.In(c.next(c.now).Location()).Format(time.RFC3339)
+}
+
+func (c *cronFacts) lasting(since time.Time) string {
+	return duration.HumanDuration(max(0, c.now.Sub(since)))
+}
+
+// active names the Jobs that the status lists as active, with the age of the first, if that is known.
+func (c *cronFacts) active() (text string, since time.Time) {
+	if len(c.of.Status.Active) == 0 {
+		return "", since
+	}
+	first, more := c.of.Status.Active[0].Name, len(c.of.Status.Active)-1
+	since = c.created(first)
+	return "Job " + first + textIf(more > 0, fmt.Sprintf(" and %d more", more)) +
+		textIf(!since.IsZero(), ", active for "+c.lasting(since)), since
+}
+
+// replaced returns the number of Jobs that the controller deleted to start the next ones, with the start time of the
+// first and the last event about one. Their names have the start time. The history limits delete Jobs, too, but only
+// after the next one was created.
+func (c *cronFacts) replaced() (n int, first time.Time, last *corev1.Event) {
+	for _, e := range c.events {
+		_, name, _ := strings.Cut(e.Message, "Deleted job "+c.of.Name+"-")
+		minutes, err := strconv.ParseInt(name, 10, 64)
+		start := time.Unix(minutes*60, 0)
+		next := c.next(start)
+		created := c.created(fmt.Sprintf("%s-%d", c.of.Name, next.Unix()/60))
+		if at := timeOf(e); err == nil && !at.Before(next) && !at.After(created) {
+			n += int(max(1, e.Count))
+			first, last = cmp.Or(first, start), e
+		}
+	}
+	return n, first, last
+}
+
+// created returns when the controller created a Job; zero if that is not known.
+func (c *cronFacts) created(name string) time.Time {
+	for _, job := range c.Runs {
+		if job.Name == name {
+			return job.CreationTimestamp.Time
+		}
+	}
+	e := lastEvent(c.events, func(e *corev1.Event) bool { return strings.HasSuffix(e.Message, "Created job "+name) })
+	return timeOf(cmp.Or(e, &corev1.Event{}))
+}

@@ -1,0 +1,61 @@
+package diagnose_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/jobfate/jobfate/cmd/diagnose"
+	"github.com/jobfate/jobfate/cmd/internal/apirules"
+	"github.com/jobfate/jobfate/cmd/internal/cases"
+)
+
+// Each input of testdata/cronjobs has its cause first. Each row of the table is the first cause of an input, and each
+// code has a near miss.
+func TestOfCronJob(t *testing.T) {
+	all, err := cases.Inputs("testdata/cronjobs")
+	must(t, err)
+	shown, missed := map[string]bool{}, map[string]bool{"Scheduled": true}
+	for _, in := range all {
+		cron, jobs := &batchv1.CronJob{}, []*batchv1.Job{}
+		g := given{}
+		for _, document := range in.Documents() {
+			switch kind := cases.FromYAML(document)["kind"]; kind {
+			case "CronJob":
+				must(t, yaml.Unmarshal([]byte(document), cron))
+			case "Job":
+				jobs = append(jobs, &batchv1.Job{})
+				must(t, yaml.Unmarshal([]byte(document), jobs[len(jobs)-1]))
+			default:
+				must(t, g.add(document))
+			}
+		}
+		got := diagnose.OfCronJob(cron, jobs, now, diagnose.Evidence{Events: g.Events, NextRun: apirules.NextRun})
+		first := got.Causes[0]
+		want := first.Code + " "
+		if shown[in.Want] = true; string(want)+first.Attention.String() != in.Want || in.Whole != "" && first.Text != in.Whole {
+			t.Errorf("%s: got %s (%s): %q, want %s: %q", in.Title, first.Code, first.Attention, first.Text, in.Want, in.Whole)
+		}
+		for _, part := range slices.Concat(in.Text, in.Advice) {
+			if !strings.Contains(first.Text+first.Advice, part) {
+				t.Errorf("%s: got %q and %q, want %q in it", in.Title, first.Text, first.Advice, part)
+			}
+		}
+		for _, c := range got.Causes {
+			if slices.Contains(in.Not, string(c.Code)) {
+				t.Errorf("%s: got %s: %s, for which this is a near miss", in.Title, c.Code, c.Text)
+			}
+		}
+		for _, code := range in.Not {
+			missed[code] = true
+		}
+	}
+	for _, row := range diagnose.ListCronJob() {
+		if !shown[string(row.Code)+" "+row.Attention.String()] || !missed[string(row.Code)] {
+			t.Errorf("no input shows %s (%s), or none is a near miss", row.Code, row.Attention)
+		}
+	}
+}

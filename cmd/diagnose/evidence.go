@@ -1,0 +1,362 @@
+package diagnose
+
+import (
+	"cmp"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Evidence is additional information besides the snapshot. All of it is optional. Objects
+// that do not concern the Job are ignored. Events are about the object whose UID they name.
+type Evidence struct {
+	// Events lists the events of the Job, its pods, its owners, and the objects that its pods need.
+	Events []*corev1.Event
+	// Nodes show why a pod does not run or does not terminate. AllNodes says that they are all of the cluster, so that
+	// any other does not exist.
+	Nodes    []*corev1.Node
+	AllNodes bool
+	// OtherPods, of any owner, may hold a volume or a quota that the Job needs. Without them, the snapshot has these.
+	OtherPods []*corev1.Pod
+	// Objects lists the owners of the Job and the objects that its pods need: see [Reads]. They have Go types of
+	// the API, or are *unstructured.Unstructured. Events of events.k8s.io belong here, too.
+	Objects []runtime.Object
+	// NextRun returns the first run of a CronJob's schedule after a time; zero if there is none. It must be pure.
+	// An empty timeZone is that of the CronJob controller, usually UTC. Without NextRun no explanation says when
+	// a CronJob creates its next Job.
+	NextRun func(schedule, timeZone string, after time.Time) time.Time
+
+	ready *world
+}
+
+// Prepared returns the evidence in a form that saves time if many Jobs are explained with it. Later changes of
+// its lists have no effect.
+func (e Evidence) Prepared() Evidence {
+	w := newWorld([]Evidence{e})
+	e.ready = &w
+	return e
+}
+
+// object is an object of any kind, or a part of it. Its zero value is empty.
+type object map[string]any
+
+// at returns the part at a path; empty if there is none.
+func (o object) at(path ...string) object {
+	for _, name := range path {
+		inner, _ := o[name].(map[string]any)
+		o = inner
+	}
+	return o
+}
+
+// text returns the string at a path; empty if there is none.
+func (o object) text(path ...string) string {
+	last := len(path) - 1
+	text, _ := o.at(path[:last]...)[path[last]].(string)
+	return text
+}
+
+// is reports whether the value at a path is true.
+func (o object) is(path ...string) bool {
+	last := len(path) - 1
+	is, _ := o.at(path[:last]...)[path[last]].(bool)
+	return is
+}
+
+// number returns the number at a path, and whether there is one.
+func (o object) number(path ...string) (int64, bool) {
+	last := len(path) - 1
+	switch n := o.at(path[:last]...)[path[last]].(type) {
+	case int64:
+		return n, true
+	case float64:
+		return int64(n), true
+	}
+	return 0, false
+}
+
+// numbers returns the numbers of a list.
+func (o object) numbers(name string) (all []int64) {
+	items, _ := o[name].([]any)
+	for _, item := range items {
+		n, _ := object{"": item}.number("")
+		all = append(all, n)
+	}
+	return all
+}
+
+// list returns the objects of the list at a path.
+func (o object) list(path ...string) (all []object) {
+	last := len(path) - 1
+	items, _ := o.at(path[:last]...)[path[last]].([]any)
+	for _, item := range items {
+		if inner, ok := item.(map[string]any); ok {
+			all = append(all, inner)
+		}
+	}
+	return all
+}
+
+// time returns the time at a path; zero if there is none.
+func (o object) time(path ...string) time.Time {
+	t, _ := time.Parse(time.RFC3339Nano, o.text(path...))
+	return t
+}
+
+// condition returns the condition of a type; empty if there is none.
+func (o object) condition(kind string) object {
+	for _, c := range o.list("status", "conditions") {
+		if c.text("type") == kind {
+			return c
+		}
+	}
+	return nil
+}
+
+// name returns the name of the object, and its kind before it: "JobSet train".
+func (o object) name() string {
+	return joined(" ", o.text("kind"), o.text("metadata", "name"))
+}
+
+func (o object) uid() types.UID { return types.UID(o.text("metadata", "uid")) }
+
+// group returns the API group of the object; empty for the core.
+func (o object) group() string { return groupOf(o.text("apiVersion")) }
+
+func groupOf(apiVersion string) string {
+	group, _, found := strings.Cut(apiVersion, "/")
+	return textIf(found, group)
+}
+
+// plain returns an object of any Go type as maps; nil if that is not possible.
+func plain(of runtime.Object) object {
+	if u, ok := of.(*unstructured.Unstructured); ok {
+		if u == nil {
+			return nil
+		}
+		return u.Object
+	}
+	value := reflect.ValueOf(of)
+	if value.Kind() != reflect.Pointer || value.IsNil() {
+		return nil
+	}
+	o, err := runtime.DefaultUnstructuredConverter.ToUnstructured(of)
+	if err != nil {
+		return nil
+	}
+	named := object{"kind": value.Elem().Type().Name()} // what clients decode has none
+	maps.Copy(named, o)
+	return named
+}
+
+// key is the kind, the namespace and the name of an object.
+type key struct{ kind, namespace, name string }
+
+// world holds the evidence, ready for look-ups.
+type world struct {
+	events  map[types.UID][]*corev1.Event // in the order of time
+	byKey   map[key][]*corev1.Event       // the same, except for those of Jobs and pods
+	nodes   map[string]*corev1.Node
+	objects []object
+	names   map[key]object
+	uids    map[types.UID]object
+	nextRun func(schedule, timeZone string, after time.Time) time.Time // see [Evidence]; perhaps nil
+	taints  map[string][]string                                        // by key, the nodes that keep pods away
+
+	byPod  map[key][]*corev1.Event // those of pods, in the order of time
+	podsOf map[key][]string        // by a Job, the pods with events that have such a name
+	makers map[key]types.UID       // by a pod, the Job whose events name it
+
+	around map[string][]*corev1.Pod // by namespace, those of any owner
+
+	allNodes bool // there is no node besides those given
+}
+
+func newWorld(evidence []Evidence) (w world) {
+	switch {
+	case len(evidence) == 0:
+		return w
+	case len(evidence) == 1 && evidence[0].ready != nil:
+		return *evidence[0].ready
+	}
+	w = world{map[types.UID][]*corev1.Event{}, map[key][]*corev1.Event{}, map[string]*corev1.Node{}, nil,
+		map[key]object{}, map[types.UID]object{}, nil, map[string][]string{}, map[key][]*corev1.Event{},
+		map[key][]string{}, map[key]types.UID{}, map[string][]*corev1.Pod{}, false}
+	for _, given := range evidence {
+		w.allNodes = w.allNodes || given.AllNodes
+		if given.NextRun != nil {
+			w.nextRun = given.NextRun
+		}
+		for _, node := range given.Nodes {
+			if node != nil {
+				w.nodes[node.Name] = node
+			}
+		}
+		for _, event := range given.Events {
+			w.addEvent(event)
+		}
+		for _, pod := range given.OtherPods {
+			if pod != nil {
+				w.around[pod.Namespace] = append(w.around[pod.Namespace], pod)
+			}
+		}
+		for _, of := range given.Objects {
+			o := plain(of)
+			switch {
+			case o == nil:
+			case o.text("kind") == "Event":
+				w.addEvent(eventOf(o))
+			default:
+				w.objects = append(w.objects, o)
+				w.names[key{o.text("kind"), o.text("metadata", "namespace"), o.text("metadata", "name")}] = o
+				if o.uid() != "" {
+					w.uids[o.uid()] = o
+				}
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.nodes)) {
+		for _, t := range w.nodes[name].Spec.Taints {
+			of := w.taints[t.Key]
+			if t.Effect != corev1.TaintEffectPreferNoSchedule && (len(of) == 0 || of[len(of)-1] != name) {
+				w.taints[t.Key] = append(of, name)
+			}
+		}
+	}
+	for _, all := range w.events {
+		slices.SortStableFunc(all, byTime)
+	}
+	for _, all := range w.byKey {
+		slices.SortStableFunc(all, byTime)
+	}
+	for _, all := range w.byPod {
+		slices.SortStableFunc(all, byTime)
+	}
+	return w
+}
+
+func byTime(a, b *corev1.Event) int { return timeOf(a).Compare(timeOf(b)) }
+
+func (w *world) addEvent(event *corev1.Event) {
+	if event == nil {
+		return
+	}
+	about := &event.InvolvedObject
+	w.events[about.UID] = append(w.events[about.UID], event)
+	switch about.Kind {
+	case "Job":
+		if pod := madePod(event); pod != "" {
+			w.makers[key{"Pod", about.Namespace, pod}] = about.UID
+		}
+	case "Pod":
+		w.ofPod(event)
+	default:
+		k := key{about.Kind, about.Namespace, about.Name}
+		w.byKey[k] = append(w.byKey[k], event)
+	}
+}
+
+// eventOf reads an Event of either API.
+func eventOf(o object) *corev1.Event {
+	about := o.at("involvedObject")
+	if regarding := o.at("regarding"); len(regarding) > 0 {
+		about = regarding
+	}
+	e := &corev1.Event{Type: o.text("type"), Reason: o.text("reason"),
+		Message: cmp.Or(o.text("note"), o.text("message"))}
+	e.Name, e.Namespace, e.UID = o.text("metadata", "name"), o.text("metadata", "namespace"), o.uid()
+	e.InvolvedObject = corev1.ObjectReference{Kind: about.text("kind"), Namespace: about.text("namespace"),
+		Name: about.text("name"), UID: types.UID(about.text("uid")), FieldPath: about.text("fieldPath")}
+	e.CreationTimestamp = metav1.NewTime(o.time("metadata", "creationTimestamp"))
+	e.FirstTimestamp = metav1.NewTime(latest(o.time("deprecatedFirstTimestamp"), o.time("firstTimestamp")))
+	e.LastTimestamp = metav1.NewTime(latest(o.time("deprecatedLastTimestamp"), o.time("lastTimestamp")))
+	e.EventTime = metav1.NewMicroTime(o.time("eventTime"))
+	count, _ := o.number("deprecatedCount")
+	if n, ok := o.number("count"); ok {
+		count = n
+	}
+	e.Count = int32(count)
+	if series := o.at("series"); len(series) > 0 {
+		n, _ := series.number("count")
+		e.Series = &corev1.EventSeries{Count: int32(n),
+			LastObservedTime: metav1.NewMicroTime(series.time("lastObservedTime"))}
+	}
+	e.Source.Component = o.text("deprecatedSource", "component")
+	e.ReportingController = o.text("reportingController")
+	return e
+}
+
+// timeOf returns when an event last happened. The Event API has changed the fields that
+// hold this time twice.
+func timeOf(event *corev1.Event) time.Time {
+	series := cmp.Or(event.Series, &corev1.EventSeries{})
+	return cmp.Or(latest(event.LastTimestamp.Time, series.LastObservedTime.Time), event.EventTime.Time,
+		event.FirstTimestamp.Time, event.CreationTimestamp.Time)
+}
+
+// about returns the events about an object that is known by its name.
+func (w *world) about(kind, namespace, name string) []*corev1.Event {
+	return w.byKey[key{kind, namespace, name}]
+}
+
+// find returns an object that is known by its name; nil if it is not given.
+func (w *world) find(kind, namespace, name string) object {
+	if o := w.names[key{kind, namespace, name}]; o != nil {
+		return o
+	}
+	return w.names[key{kind, "", name}] // no namespace, or none written
+}
+
+// has reports whether any object of the kind is given. If so, one that is not given is missing.
+func (w *world) has(kind string) bool {
+	return slices.ContainsFunc(w.objects, func(o object) bool { return o.text("kind") == kind })
+}
+
+// owner is an object above the Job. Object is empty if it is not given.
+type owner struct {
+	group, kind, name string
+	uid               types.UID
+	object            object
+}
+
+func (o owner) String() string { return joined(" ", o.kind, o.name) }
+
+// ownersOf returns the controllers above an object, the next one first.
+func (w *world) ownersOf(refs []metav1.OwnerReference) (all []owner) {
+	seen := map[types.UID]bool{}
+	for {
+		i := slices.IndexFunc(refs, func(r metav1.OwnerReference) bool { return r.Controller != nil && *r.Controller })
+		if i < 0 || seen[refs[i].UID] {
+			return all
+		}
+		ref := refs[i]
+		seen[ref.UID] = true
+		o := w.uids[ref.UID]
+		all = append(all, owner{groupOf(ref.APIVersion), ref.Kind, ref.Name, ref.UID, o})
+		refs = nil
+		for _, r := range o.list("metadata", "ownerReferences") {
+			controls := r.is("controller")
+			refs = append(refs, metav1.OwnerReference{APIVersion: r.text("apiVersion"), Kind: r.text("kind"),
+				Name: r.text("name"), UID: types.UID(r.text("uid")), Controller: &controls})
+		}
+	}
+}
+
+// ownedBy returns the objects of a kind that one of the objects with these UIDs owns.
+func (w *world) ownedBy(kind, group string, uids []types.UID) (all []object) {
+	for _, o := range w.objects {
+		if o.text("kind") == kind && o.group() == group && slices.ContainsFunc(o.list("metadata", "ownerReferences"),
+			func(r object) bool { return slices.Contains(uids, types.UID(r.text("uid"))) }) {
+			all = append(all, o)
+		}
+	}
+	return all
+}

@@ -1,0 +1,370 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobfate/jobfate/explain"
+	"github.com/jobfate/jobfate/failurepolicy"
+	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/jobstatus"
+)
+
+// failedAt returns when a pod failed. Of a pod that was deleted it is the time of the request, which does not depend on
+// the clock of its node.
+func failedAt(r *record) time.Time {
+	if at := r.Pod.DeletionTimestamp; at != nil {
+		return at.Add(-time.Duration(*cmp.Or(r.Pod.DeletionGracePeriodSeconds, new(int64))) * time.Second)
+	}
+	return r.Finish()
+}
+
+func byFailure(a, b *record) int { return failedAt(a).Compare(failedAt(b)) }
+
+// failures returns the failed pods for which is holds, in the order in which they failed: those that were not
+// deleted, and those whose deletion may have made the Job fail. The Job's controller deletes the active pods of a Job
+// that fails, and they count as failed, too. given is the number of all.
+func (f *facts) failures(is func(*record) bool) (own, deleted []*record, given int) {
+	var since time.Time // zero if it is not stored that the Job fails: the controller first deletes its pods
+	for _, c := range f.Job.Status.Conditions {
+		at := c.LastTransitionTime.Time
+		if fails := c.Type == batchv1.JobFailureTarget || c.Type == batchv1.JobFailed; fails &&
+			c.Status == corev1.ConditionTrue && (since.IsZero() || at.Before(since)) {
+			since = at
+		}
+	}
+	byController := map[string]bool{}
+	for _, e := range f.events[f.Job.UID] {
+		byController[strings.TrimPrefix(oneLine(e.Message), "Deleted pod: ")] = true
+	}
+	for _, r := range slices.SortedStableFunc(slices.Values(f.pods), byFailure) {
+		switch {
+		case !r.Failed || !r.Valid || !is(r):
+			continue
+		case r.Pod.DeletionTimestamp == nil:
+			own = append(own, r)
+		case (since.IsZero() || failedAt(r).Before(since)) && !byController[r.Pod.Name]:
+			deleted = append(deleted, r)
+		}
+		given++
+	}
+	return own, deleted, given
+}
+
+// decisive returns the pod whose failure was one too many, of the given total of which as many as needed make the Job
+// fail; nil if no such pod is known. Deleted pods count only as far as the others are too few. The controller deletes
+// last, but it may store the condition long after: when it has succeeded to delete all active pods.
+func (f *facts) decisive(total, needed int, is func(*record) bool) *record {
+	own, deleted, given := f.failures(is)
+	gone := total - given // failures whose pods are not given came first,
+	if f.EndStored() || f.reason.Code == explain.JobFinished {
+		// except those of pods that the controller has deleted
+		gone = min(gone, max(0, gone-int(*cmp.Or(f.Job.Spec.Parallelism, new(int32(1))))))
+	}
+	all := slices.Concat(own, deleted[:min(max(0, needed-gone-len(own)), len(deleted))])
+	if len(all) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(all, byFailure)
+	last := all[max(0, min(needed-1-gone, len(all)-1))]
+	return all[slices.IndexFunc(all, func(r *record) bool { return byFailure(r, last) == 0 })]
+}
+
+// restarted returns the pod whose containers were restarted most, if the restarts alone exceed the backoff limit. It
+// makes the Job fail, although the controller may have deleted it then.
+func (f *facts) restarted() (most *record) {
+	all, highest := int32(0), int32(0)
+	for _, r := range f.pods {
+		n := int32(0)
+		for _, c := range slices.Concat(r.Pod.Status.ContainerStatuses, r.Pod.Status.InitContainerStatuses) {
+			n += c.RestartCount
+		}
+		all += n
+		if n > highest {
+			most, highest = r, n
+		}
+	}
+	return either(f.countsRestarts() && all >= max(1, f.Spec.Limit.PerJob), most, nil)
+}
+
+// lastSuccess returns when a pod of the Job last succeeded; zero if none did.
+func (f *facts) lastSuccess() (at time.Time) {
+	for _, r := range f.pods {
+		if r.Succeeded {
+			at = latest(at, r.Finish())
+		}
+	}
+	return at
+}
+
+// ignored finds that pods fail by themselves again and again, and that no limit counts it.
+func ignored(f *facts) (c found) {
+	since, failures, took := f.lastSuccess(), []*record(nil), time.Duration(0)
+	for _, p := range f.pods {
+		if p.Failed && p.Ignored() && p.Finish().After(since) && (p.Match().Container != "" || f.faultOf(p).evicted) {
+			failures = append(failures, p)
+			if end := f.faultOf(p).End; end != nil {
+				took = max(took, end.FinishedAt.Sub(end.StartedAt.Time))
+			}
+		}
+	}
+	if len(failures) < 3 {
+		return c
+	}
+	last := slices.MaxFunc(failures, func(a, b *record) int { return a.Finish().Compare(b.Finish()) })
+	if f.past(last.Finish(), longPatience+max(longPatience, took)) { // the longest delay, and then a run
+		return c
+	}
+	f.show(&c, last)
+	c.pods, c.how = nil, f.adviceOn(&c)
+	c.text = fmt.Sprintf("%d failures were ignored, the last %s: %s: %s; %s", len(failures), f.ago(last.Finish()),
+		f.named(last), c.signs.Fault, f.ruleText(last))
+	return c
+}
+
+// failureReason returns the reason with which the Job has failed or is going to; empty if neither.
+func (f *facts) failureReason() string {
+	if end := jobstatus.OutcomeOf(f.Job); end.Phase == jobstatus.Failed || end.Phase == jobstatus.Failing {
+		return end.Reason
+	}
+	return textIf(f.End.Condition.Type == batchv1.JobFailureTarget, f.End.Condition.Reason)
+}
+
+// failureMessage returns the message with which the Job has failed or is going to.
+func (f *facts) failureMessage() string {
+	if end := jobstatus.OutcomeOf(f.Job); f.End.Condition.Message == "" || end.Terminal() {
+		return end.Message
+	}
+	return f.End.Condition.Message
+}
+
+// culprit returns the pod that shows why the Job fails: one that a FailJob rule matched, the one whose failure was one
+// too many, the one that failed last, or one whose containers failed and were restarted; nil if none is known.
+func (f *facts) culprit() (r *record) {
+	indexes := f.failedIndexes()
+	ofIndex := func(r *record) bool { return indexes.Contains(r.Index) }
+	reason, counts := f.failureReason(), func(*record) bool { return true }
+	switch {
+	case reason == batchv1.JobReasonBackoffLimitExceeded:
+		counts = func(r *record) bool { return !r.Ignored() }
+		r = f.restarted()
+		if r == nil {
+			r = f.decisive(int(max(f.Progress.Failed, f.Job.Status.Failed)), int(f.Spec.Limit.PerJob)+1, counts)
+		}
+	case reason == batchv1.JobReasonMaxFailedIndexesExceeded && f.Job.Spec.MaxFailedIndexes != nil:
+		return f.decisive(indexes.Len(), int(*f.Job.Spec.MaxFailedIndexes)+1, ofIndex)
+	case reason == batchv1.JobReasonFailedIndexes:
+		return f.decisive(indexes.Len(), indexes.Len(), ofIndex)
+	case strings.HasPrefix(reason, batchv1.JobReasonPodFailurePolicy):
+		own, deleted, _ := f.failures((*record).FailsJob)
+		for _, p := range either(len(own) > 0, own, deleted) {
+			r = cmp.Or(r, p)
+			if strings.Contains(f.failureMessage(), " "+p.Pod.Namespace+"/"+p.Pod.Name+" ") {
+				return p
+			}
+		}
+		return r
+	}
+	if own, _, _ := f.failures(counts); r == nil && len(own) > 0 {
+		return slices.MaxFunc(own, byFailure)
+	}
+	for _, p := range f.pods {
+		if r == nil && p.Pod.DeletionTimestamp == nil && !p.Succeeded && f.explained.FailureOf(p).End != nil {
+			return p
+		}
+	}
+	return r
+}
+
+func (f *facts) failedIndexes() indexset.Set {
+	return either(f.Progress.FailedIndexes.Len() > 0, f.Progress.FailedIndexes, jobstatus.Indexes(f.Job).Failed)
+}
+
+// decisiveFailures returns the digest of the failures that may make the Job fail: if failed indexes do, of theirs.
+func (f *facts) decisiveFailures(reason string) *Digest {
+	if reason != batchv1.JobReasonFailedIndexes && reason != batchv1.JobReasonMaxFailedIndexesExceeded {
+		return &f.digest
+	}
+	indexes := f.failedIndexes()
+	pods := slices.DeleteFunc(f.toBlame(), func(r *record) bool { return !indexes.Contains(r.Index) })
+	most := indexes.Len() * (int(f.Spec.Limit.PerIndex) + 1) // failures that the limit allows these indexes
+	return &Digest{f.grouped(pods), len(pods), min(f.digest.Gone, max(0, most-len(pods))), ""}
+}
+
+// indexesOf says how the pods of failed indexes failed of which nothing is told yet.
+func (f *facts) indexesOf(of *Digest, told ...*record) string {
+	var parts []string
+	for i := range of.Groups {
+		g := &of.Groups[i]
+		if of == &f.digest || slices.ContainsFunc(told, func(r *record) bool { return slices.Contains(g.records, r) }) {
+			continue
+		}
+		parts = append(parts, of.ofFailed(g)+", such as "+f.named(g.example)+": "+f.faultOf(g.example).Fault)
+	}
+	const most = 2
+	more := len(parts) - most
+	return joined("; ", strings.Join(parts[:min(most, len(parts))], "; "), textIf(more > 0, count(more, "other group")))
+}
+
+// textFailed says why the Job has failed, or fails: which pod and how, and which limit.
+func (f *facts) textFailed() found {
+	reason, message := f.failureReason(), f.failureMessage()
+	r := f.culprit()
+	c := found{text: reason}
+	limit := f.limit(reason)
+	if r == nil {
+		says := cmp.Or(f.addGone(&c), f.neverCreated(&c))
+		_, _, given := f.failures(func(*record) bool { return true })
+		c.text = joined("; ", joined(": ", reason, message), limit, says,
+			textIf(says == "" && limit != "" && max(f.Progress.Failed, f.Job.Status.Failed) > int32(given),
+				"none of its failed pods was given"))
+		return c
+	}
+	rule := f.ruleText(r)
+	of := f.decisiveFailures(reason)
+	how, shown := f.howFailed(r, of, strings.HasPrefix(reason, batchv1.JobReasonPodFailurePolicy))
+	how = joined("; ", how, f.indexesOf(of, r, shown))
+	f.show(&c, shown)
+	if g := of.groupOfPod(shown); g != nil && shown != r {
+		c.pods = append(slices.Clone(g.Pods), r.Pod.Name)
+	}
+	why := joined(": ", reason, either(limit == "" && rule == "", message, limit))
+	c.text = joined("; ", how, why)
+	if reason == batchv1.JobReasonDeadlineExceeded {
+		c.text, c.failing = joined("; ", why, how, f.addGone(&c)), f.kept(shown)
+	}
+	return c
+}
+
+// kept reports whether pods kept failing as one did, by themselves, and none has succeeded.
+func (f *facts) kept(r *record) bool {
+	g := f.digest.groupOfPod(r)
+	return g != nil && len(g.Pods) > 1 && g.ExitCode != nil && f.lastSuccess().IsZero() && f.Job.Status.Succeeded == 0
+}
+
+// show makes a failed pod the one that a cause describes.
+func (f *facts) show(c *found, r *record) {
+	c.signs = f.faultOf(r)
+	c.pods, c.pod, c.container, c.node = []string{r.Pod.Name}, r.Pod.Name, c.signs.Container, r.Pod.Spec.NodeName
+	c.evidence = []string{"pod/" + r.Pod.Name}
+	if e := f.systemOOM(r, c.signs.End); e != nil {
+		c.evidence, c.systemOOM = append(c.evidence, f.eventText(e)), true
+	}
+}
+
+// howFailed says how the decisive pod failed, and how the most pods of a digest did. It returns the pod that shows what
+// to do: the decisive one if a rule has made it so, else one of the largest group.
+func (f *facts) howFailed(r *record, of *Digest, byRule bool) (how string, shown *record) {
+	says := func(r *record) string {
+		fault := f.faultOf(r)
+		e := cmp.Or(f.systemOOM(r, fault.End), &corev1.Event{})
+		return joined("; ", f.named(r)+": "+fault.Fault, clockBehind(r.Pod, fault.End), f.ruleText(r),
+			textIf(e.Reason != "", "node "+r.Pod.Spec.NodeName+": "+oneLine(e.Message)))
+	}
+	g := of.leading(r)
+	if g == nil || len(g.Pods) == 1 {
+		return says(r), r
+	}
+	most := of.ofFailed(g) + ", such as "
+	switch {
+	case slices.Contains(g.records, r):
+		return most + says(r), r
+	case byRule:
+		return says(r) + "; " + most + says(g.example), r
+	}
+	return most + says(g.example) + "; the last, " + says(r), g.example
+}
+
+// ruleText says which rule of the pod failure policy a failed pod matches.
+func (f *facts) ruleText(r *record) string {
+	match := r.Match()
+	return textIf(match.Matched(), "matched "+string(match.Action)+" "+match.Explain())
+}
+
+// failuresCounted returns how many failures the status counts, once the decision is carried out.
+func (f *facts) failuresCounted() int32 {
+	counted := f.Job.Status.Failed
+	return either(jobstatus.Finished(f.Job) == nil, max(f.Progress.Failed, counted), counted)
+}
+
+// limit returns the limit of the spec that a reason is about, with its value and what was counted.
+func (f *facts) limit(reason string) string {
+	job := f.Job
+	failures := f.failuresCounted()
+	failed := max(f.Progress.FailedIndexes.Len(), jobstatus.Indexes(job).Failed.Len())
+	indexes := cmp.Or(textIf(f.Progress.FailedIndexes.Len() > 0, f.Progress.FailedIndexes.String()),
+		*cmp.Or(job.Status.FailedIndexes, new(string)))
+	list := textIf(len(indexes) <= maxList, " ("+indexes+")")
+	switch reason {
+	case batchv1.JobReasonBackoffLimitExceeded:
+		text := count(failures, "failure")
+		if restarts := f.Progress.Restarts; restarts > 0 {
+			text += fmt.Sprintf(" and %d container restarts", restarts)
+		}
+		return fmt.Sprintf("%s, spec.backoffLimit is %d", text, f.Spec.Limit.PerJob) +
+			textIf(f.countsRestarts() && f.Progress.Restarts == 0 && failures <= f.Spec.Limit.PerJob,
+				" and counts container restarts, too, those of pods that are gone")
+	case batchv1.JobReasonDeadlineExceeded:
+		if seconds := job.Spec.ActiveDeadlineSeconds; seconds != nil {
+			return fmt.Sprintf("spec.activeDeadlineSeconds is %d", *seconds) +
+				textIf(!job.Status.StartTime.IsZero(), ", started at "+f.clock(cmp.Or(job.Status.StartTime,
+					&job.CreationTimestamp).Time))
+		}
+	case batchv1.JobReasonMaxFailedIndexesExceeded:
+		if most := job.Spec.MaxFailedIndexes; most != nil {
+			return fmt.Sprintf("%d indexes have failed%s, spec.maxFailedIndexes is %d", failed, list, *most)
+		}
+	case batchv1.JobReasonFailedIndexes:
+		return fmt.Sprintf("%s failed%s, spec.backoffLimitPerIndex is %d",
+			either(failed == 1, "1 index has", fmt.Sprintf("%d indexes have", failed)), list, f.Spec.Limit.PerIndex)
+	}
+	return ""
+}
+
+// maxList is the number of bytes of a list of indexes in a sentence.
+const maxList = 60
+
+// fault is how a pod failed.
+type fault struct {
+	explain.Failure
+	evicted   bool // the pod was evicted while it ran
+	disrupted bool // the pod has the condition DisruptionTarget
+	late      bool // the kubelet ended the pod at the deadline of the pod
+	deleted   bool // the pod was deleted, and nothing else is known
+	rejected  bool // the kubelet has not run the pod
+	hidden    bool // a rule that ignores disruptions comes after the one that matched
+}
+
+// faultOf says how a pod of the Job failed.
+func (f *facts) faultOf(r *record) fault {
+	is, status := fault{Failure: f.explained.FailureOf(r)}, &r.Pod.Status
+	atOnce := mentions(status.Message, "The node had condition: ") // pkg/kubelet/eviction/eviction_manager.go, Admit
+	is.evicted = status.Reason == "Evicted" && !atOnce
+	is.disrupted = condition(r.Pod, corev1.DisruptionTarget).Status == corev1.ConditionTrue
+	is.late = status.Reason == batchv1.JobReasonDeadlineExceeded // the kubelet's reason has the same name
+	is.deleted = r.Pod.DeletionTimestamp != nil && is.End == nil && !is.disrupted && status.Reason == "" &&
+		strings.TrimSuffix(oneLine(status.Message), ".") == ""
+	is.rejected = status.Reason != "" && !is.evicted && !is.disrupted && len(status.ContainerStatuses) == 0
+	is.hidden = f.ignoredLater(is.Match)
+	return is
+}
+
+// ignoredLater reports whether a rule that ignores disruptions comes after the rule that matched.
+func (f *facts) ignoredLater(m failurepolicy.Match) bool {
+	policy := f.Job.Spec.PodFailurePolicy
+	return m.Matched() && policy != nil && m.Rule < len(policy.Rules) &&
+		slices.ContainsFunc(policy.Rules[m.Rule+1:], func(rule batchv1.PodFailurePolicyRule) bool {
+			return rule.Action == batchv1.PodFailurePolicyActionIgnore &&
+				slices.ContainsFunc(rule.OnPodConditions, onDisruption)
+		})
+}
+
+func onDisruption(c batchv1.PodFailurePolicyOnPodConditionsPattern) bool {
+	return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue
+}

@@ -1,0 +1,241 @@
+package diagnose
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/jobfate/jobfate/explain"
+)
+
+// What the rows of the table call to find causes in the Job.
+
+// says returns the finder for what a text says; empty if there is nothing to say.
+func says(text func(*facts) string) func(*facts) found {
+	return func(f *facts) found { return found{text: text(f)} }
+}
+
+// decided returns the finder for a reason of the decision.
+func decided(code explain.Code) func(*facts) found {
+	return func(f *facts) (c found) {
+		if f.reason.Code == code {
+			c.reason = f.reason
+		}
+		return c
+	}
+}
+
+// suspendedSince finds that the Job is suspended, since when, and which client has written that, as far as it is known.
+func suspendedSince(f *facts) (c found) {
+	c = decided(explain.JobSuspended)(f)
+	var since, by string
+	for _, of := range f.Job.Status.Conditions {
+		if of.Type == batchv1.JobSuspended && of.Status == corev1.ConditionTrue {
+			since = "since " + f.clock(of.LastTransitionTime.Time)
+		}
+	}
+	for _, of := range f.Job.ManagedFields {
+		if of.FieldsV1 != nil && strings.Contains(of.FieldsV1.GetRawString(), `"f:suspend":`) {
+			by = "by " + of.Manager
+		}
+	}
+	if says := joined(" ", since, by); says != "" {
+		c.reason.Text = strings.Replace(c.reason.Text, "is suspended", "is suspended, "+says, 1)
+	}
+	return c
+}
+
+// holdKey matches the keys by which people and controllers say that they hold a Job.
+var holdKey = regexp.MustCompile(`(^|[/._-])(hold|pause|paused|freeze|frozen|maintenance)$`)
+
+// heldBack finds that the Job is suspended, and has an annotation that seems to say why.
+func heldBack(f *facts) found {
+	c := suspendedSince(f)
+	keys := slices.Sorted(maps.Keys(f.Job.Annotations))
+	i := slices.IndexFunc(keys, holdKey.MatchString)
+	if i < 0 || c.reason.Text == "" {
+		return found{}
+	}
+	c.reason.Text += "; " + joined(": ", keys[i], oneLine(f.Job.Annotations[keys[i]]))
+	return c
+}
+
+// running finds that the decision calls the Job running, and that no pod contradicts it.
+func running(f *facts) (c found) {
+	if len(f.symptoms) > 0 {
+		return c
+	}
+	c = decided(explain.JobRunning)(f)
+	evicted := f.digest.Given == 1 && f.faultOf(f.digest.Groups[0].example).evicted // which says something of the node
+	if c.reason.Text != "" && (f.digest.Given > 1 || evicted) {
+		c.reason.Text += "; failed before: " + f.digest.Line(2)
+	}
+	return c
+}
+
+// backingOff finds that the next pod waits, and which failure its delay follows, if that pod is known.
+func backingOff(f *facts) found {
+	c := decided(explain.JobBackingOff)(f)
+	i := slices.IndexFunc(f.pods, func(p *record) bool {
+		if !f.PerIndex() {
+			return p.Failed && p.Valid && p.Finish().Equal(f.Plan.Record.LastFailure)
+		}
+		last := f.Predecessor(p.Index)
+		return last != nil && last.Pod == p.Pod && f.DelayOf(p.Index) == f.Plan.Wait
+	})
+	if c.reason.Text == "" {
+		return c
+	}
+	if i < 0 {
+		if says := f.addGone(&c); says != "" {
+			c.reason.Text += "; " + says
+		}
+		c.how = f.adviceOn(&c)
+		return c
+	}
+	last := f.pods[i]
+	f.show(&c, last)
+	c.reason.Text += ", " + duration.HumanDuration(c.reason.Until.Sub(last.Finish())) + " after " + f.named(last) +
+		" failed: " + c.signs.Fault
+	g := f.digest.leading(last)
+	switch {
+	case g == nil || len(g.Pods) == 1:
+	case slices.Contains(g.records, last):
+		c.reason.Text += ", as " + f.digest.ofFailed(g) + " did"
+	default:
+		f.show(&c, g.example)
+		c.reason.Text += "; " + f.digest.ofFailed(g) + ", such as " + f.named(g.example) + ": " + c.signs.Fault
+	}
+	c.pods, c.how = nil, f.adviceOn(&c)
+	return c
+}
+
+// failed finds that the Job has failed, and why.
+func failed(f *facts) found {
+	if end := finished(f.Job); end.Code == "" || hasSucceeded(f.Job) {
+		return found{}
+	}
+	return f.whyFailed()
+}
+
+// whyFailed says why the Job fails and, if it ran out of time, what its active pods were doing.
+func (f *facts) whyFailed() found {
+	c := f.textFailed()
+	if f.failureReason() == batchv1.JobReasonDeadlineExceeded && len(f.symptoms) > 0 {
+		shown := f.symptoms[0].found(f)
+		c.text, c.evidence = c.text+"; "+shown.text, shown.evidence
+		c.pods, c.pod, c.container, c.node = shown.pods, shown.pod, shown.container, shown.node
+	}
+	return c
+}
+
+// ending finds that the Job is about to fail, and why.
+func ending(f *facts) (c found) {
+	if f.reason.Code != explain.JobEnding || f.End.Condition.Type != batchv1.JobFailureTarget {
+		return c
+	}
+	c = f.whyFailed()
+	c.how = f.adviceOn(&c)
+	c.reason = explain.Reason{Code: explain.JobEnding, Until: f.reason.Until, Text: "the Job fails: " + c.text +
+		f.textDeletes() + also("", f.Plan.Terminating, "pod", " terminating")}
+	return c
+}
+
+// succeeding finds that the Job is about to succeed.
+func succeeding(f *facts) found {
+	if f.reason.Code == explain.JobEnding && f.End.Condition.Type != batchv1.JobFailureTarget {
+		return found{reason: f.reason}
+	}
+	return found{}
+}
+
+// creation returns the finder for a reason why missing pods are not created. mild says that some pods were given.
+func creation(code explain.Code, mild bool) func(*facts) found {
+	return func(f *facts) (c found) {
+		if f.creation.Code == code && mild == (code == "PodsMissing" && len(f.pods) > 0) {
+			c.text = f.creation.Text
+		}
+		return c
+	}
+}
+
+// refused returns the finder for a refusal of pods by the API server whose message has one of the
+// parts; without parts, any.
+func refused(parts ...string) func(*facts) found {
+	return func(f *facts) (c found) {
+		if f.refusal != "" && mentions(f.refusal, parts...) {
+			c.text, c.evidence = f.creation.Text, []string{f.eventText(f.refusedBy)}
+			c.injected = f.injectedAt(f.refusal)
+		}
+		return c
+	}
+}
+
+// overdueTermination returns the finder for pods that should have terminated. mild says that the Job goes on without
+// them.
+func overdueTermination(mild bool) func(*facts) found {
+	return func(f *facts) (c found) {
+		if mild == (f.goesOn() && (!f.Spec.ReplaceFailedOnly || f.suspended())) {
+			c = f.terminationOverdue()
+		}
+		if c.text != "" {
+			c.text = joined("; ", succeeding(f).reason.Text, c.text)
+		}
+		if c.text != "" && f.goesOn() && !mild {
+			c.text += "; the Job replaces pods only once they have terminated"
+		}
+		if c.text != "" && mild && f.Progress.Active > 0 {
+			c.text += "; the Job goes on with " + count(f.Progress.Active, "active pod")
+		}
+		return c
+	}
+}
+
+// deletionOverdue returns the finder for finalizers that keep the Job; foreground says that they are those of the
+// garbage collector alone, ofPods that pods have others.
+func deletionOverdue(foreground, ofPods bool) func(*facts) found {
+	return func(f *facts) (c found) {
+		others := slices.ContainsFunc(f.Job.Finalizers, func(name string) bool {
+			return name != metav1.FinalizerDeleteDependents && name != metav1.FinalizerOrphanDependents
+		})
+		kept := !others && slices.ContainsFunc(f.pods, func(r *record) bool {
+			at := r.Pod.DeletionTimestamp
+			return at != nil && f.overdue(at.Time) && f.foreignFinalizers(r.Pod) != ""
+		})
+		if foreground != others && kept == ofPods {
+			c.text = f.deletionOverdue()
+		}
+		return c
+	}
+}
+
+// held returns the finder for a state of Kueue's Workload that keeps the Job suspended.
+func held(state string) func(*facts) found {
+	return func(f *facts) (c found) {
+		if f.reason.Code == explain.JobSuspended && f.kueue == state && f.says != "" {
+			c.text = "Kueue holds the Job suspended: " + oneLine(f.says) + f.textDeletes()
+			c.evidence = []string{strings.ToLower(f.workload().text("kind")) + "/" +
+				f.workload().text("metadata", "name")}
+		}
+		return c
+	}
+}
+
+// ownerSuspended returns the finder for an owner that keeps the Job suspended, and is suspended itself or not.
+func ownerSuspended(itself bool) func(*facts) found {
+	return func(f *facts) (c found) {
+		by, how := f.held()
+		if f.reason.Code != explain.JobSuspended || how == "" || suspended(by.object) != "" != itself {
+			return c
+		}
+		c.text, c.object = f.reason.Text+" by "+by.String()+": "+how, strings.ToLower(by.kind)+"/"+by.name
+		c.evidence = []string{c.object}
+		return c
+	}
+}

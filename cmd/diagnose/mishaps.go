@@ -1,0 +1,118 @@
+package diagnose
+
+import (
+	"slices"
+
+	batchv1 "k8s.io/api/batch/v1"
+)
+
+// mishap is a way in which a pod failed that makes a Job fail, or whose replacement waits.
+type mishap struct {
+	means  string // completes "the Job has failed, and …"
+	advice string
+	is     func(*facts, *found) bool
+}
+
+// mishaps lists the ways in the order of their rank.
+var mishaps = []mishap{
+	{"a container was killed, because its node was out of memory",
+		"Raise the memory request of container CONTAINER to what it uses, so that it gets a node with as much; a " +
+			"higher limit does not help.",
+		func(_ *facts, c *found) bool { return c.systemOOM }},
+	{"a container without a memory limit was out of memory",
+		"The pod template gives container CONTAINER no memory limit: unless a LimitRange does, node NODE was out of " +
+			"memory. Set a memory request and limit for what it uses. " + logAdvice,
+		func(f *facts, c *found) bool {
+			return outOfMemory(c.signs.End) && f.memoryLimit(f.podNamed(c.pod), c.container) == noLimit
+		}},
+	{"a container was out of memory", "Raise MEMORY, or make it use less. " + logAdvice,
+		func(_ *facts, c *found) bool { return outOfMemory(c.signs.End) }},
+	{"the kubelet evicted the pod",
+		"Raise the request or the limit of the resource that the message names, or use less of it.",
+		func(_ *facts, c *found) bool { return c.signs.evicted }},
+	{"the kubelet ended the pod at the pod's own deadline",
+		"Raise activeDeadlineSeconds of the pod template, or see what took long: kubectl logs -n NAMESPACE POD.",
+		func(_ *facts, c *found) bool { return c.signs.late }},
+	{"the pod was disrupted, and a rule that ignores this comes late",
+		"A later rule of spec.podFailurePolicy ignores DisruptionTarget, but the first rule that matches a pod " +
+			"decides: put that rule first.",
+		func(_ *facts, c *found) bool { return c.signs.disrupted && c.signs.hidden }},
+	{"the pod was disrupted",
+		"With a rule of spec.podFailurePolicy that ignores DisruptionTarget, this is no failure.",
+		func(_ *facts, c *found) bool { return c.signs.disrupted }},
+	{"a container could not be started",
+		"Check the command, the security context and the mounts of container CONTAINER: it has not run, so it has " +
+			"no log.",
+		func(_ *facts, c *found) bool { return notStarted(c.signs.End) }},
+	{"no pod was created before its deadline", "Fix what the event names: the deadline is not at fault.",
+		func(_ *facts, c *found) bool { return c.pod == "" && c.gone != nil && c.gone.Reason == "FailedCreate" }},
+	{"its pods, which are gone, had no node",
+		"Add nodes, lower the requests, or fix the affinity, the tolerations or the volumes that the event names.",
+		func(_ *facts, c *found) bool {
+			return c.pod == "" && c.gone != nil && c.gone.Reason == "FailedScheduling"
+		}},
+	{"a probe killed containers of its pods, which are gone",
+		"Give the probe more time (failureThreshold, periodSeconds, timeoutSeconds), or fix what it checks.",
+		func(_ *facts, c *found) bool { return c.pod == "" && c.gone != nil && killedByProbe(c.gone) }},
+	{"containers of its pods, which are gone, were restarted again and again",
+		"The logs are gone with the pods: restartPolicy Never keeps both when the Job fails. Look for them where " +
+			"logs are collected.",
+		func(_ *facts, c *found) bool { return c.pod == "" && c.gone != nil && containerBacksOff(c.gone) }},
+	{"its pods, which are gone, were preempted, and no rule ignores that",
+		"With a rule of spec.podFailurePolicy that ignores DisruptionTarget, this is no failure.",
+		func(f *facts, c *found) bool {
+			return c.pod == "" && c.gone != nil && c.gone.Reason == "Preempted" && f.Job.Spec.PodFailurePolicy == nil
+		}},
+	{"its pods, which are gone, did not start",
+		"Fix what the event names. All events of the pods: " + namespaceEvents,
+		func(_ *facts, c *found) bool { return c.pod == "" && c.gone != nil }},
+	{"it reached its deadline, and its pods had failed until then",
+		"Its pods failed again and again until the deadline. " + logAdvice,
+		func(f *facts, c *found) bool {
+			return f.failureReason() == batchv1.JobReasonDeadlineExceeded && c.failing
+		}},
+	{"it reached its deadline, and nothing given shows that a pod has run",
+		"Find out whether its pods have run, before you raise spec.activeDeadlineSeconds: " + namespaceEvents,
+		func(f *facts, _ *found) bool {
+			return f.failureReason() == batchv1.JobReasonDeadlineExceeded && !f.ran()
+		}},
+	{"it reached its deadline",
+		"Raise spec.activeDeadlineSeconds, or see what took long: " + namespaceEvents,
+		func(f *facts, _ *found) bool { return f.failureReason() == batchv1.JobReasonDeadlineExceeded }},
+	{"a container says how", logAdvice, func(_ *facts, c *found) bool { return c.container != "" }},
+	{"the kubelet has rejected the pod",
+		"The pod has not run, so it has no log. Fix what the message names, or look at node NODE.",
+		func(_ *facts, c *found) bool { return c.signs.rejected }},
+	{"the pod was deleted while it ran",
+		"Find out who deletes pods: a user, or a drain of node NODE. A pod that is deleted while it runs counts as " +
+			"failed.",
+		func(_ *facts, c *found) bool { return c.signs.deleted }},
+	{"no container says how", eventsAdvice,
+		func(*facts, *found) bool { return true }},
+}
+
+const (
+	logAdvice       = "Read its log: kubectl logs -n NAMESPACE POD -c CONTAINER."
+	namespaceEvents = "kubectl get events -n NAMESPACE."
+	eventsAdvice    = "Read the events, which are kept for an hour: " + namespaceEvents
+	leftAdvice      = "kubectl get pods -n NAMESPACE -l job-name=JOB. Its events are gone: look where logs are stored."
+)
+
+// failedRows returns a row for each mishap of a Job that has failed.
+func failedRows() (rows []row) {
+	for _, m := range mishaps {
+		rows = append(rows, row{code: "Failed", attention: AttentionLost, group: groupEnd,
+			means: "the Job has failed, and " + m.means, advice: m.advice + " RERUN", job: func(f *facts) found {
+				if c := failed(f); c.text != "" && m.is(f, &c) {
+					return c
+				}
+				return found{}
+			}})
+	}
+	return rows
+}
+
+// adviceOn returns the advice on the way in which a pod failed.
+func (f *facts) adviceOn(c *found) string {
+	return mishaps[slices.IndexFunc(mishaps, func(m mishap) bool { return m.is(f, c) })].advice
+}

@@ -1,0 +1,90 @@
+package diagnose
+
+import (
+	"regexp"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// quotaName matches the quota in the message of a refusal.
+var quotaName = regexp.MustCompile(`exceeded quota: ([^,]+), requested: (.+), used: `)
+
+// idle is what pods of one owner that have not started take of a quota.
+type idle struct {
+	owner string // its kind and name
+	pods  int
+	takes resource.Quantity
+}
+
+// idleInQuota returns the ones that take most of the resource of a refusal, of the pods of the namespace that were
+// created ten minutes ago or more and have not started.
+func (f *facts) idleInQuota() (most idle) {
+	m := quotaName.FindStringSubmatch(f.refusal)
+	if m == nil {
+		return most
+	}
+	name, _, _ := strings.Cut(m[2], "=")
+	all := map[string]idle{}
+	for _, pod := range f.neighbours() {
+		owner := metav1.GetControllerOfNoCopy(pod)
+		if owner == nil || owner.UID == f.Job.UID || pod.Namespace != f.Job.Namespace ||
+			pod.Status.Phase != corev1.PodPending || !f.past(pod.CreationTimestamp.Time, longPatience) {
+			continue
+		}
+		of := all[owner.Kind+" "+owner.Name]
+		of.owner, of.pods = owner.Kind+" "+owner.Name, of.pods+1
+		of.takes.Add(takes(pod, name))
+		all[of.owner] = of
+		if less := most.takes.Cmp(of.takes); less < 0 || less == 0 && of.owner < most.owner {
+			most = of
+		}
+	}
+	return most
+}
+
+// takes returns what the containers of a pod take of the resource of a quota.
+func takes(pod *corev1.Pod, name string) (sum resource.Quantity) {
+	if name == "pods" {
+		return resource.MustParse("1")
+	}
+	key := corev1.ResourceName(strings.TrimPrefix(strings.TrimPrefix(name, "requests."), "limits."))
+	for i := range pod.Spec.Containers {
+		c := &pod.Spec.Containers[i].Resources
+		sum.Add(either(strings.HasPrefix(name, "limits."), c.Limits, c.Requests)[key])
+	}
+	return sum
+}
+
+// heldIdle finds that pods which have not started take a quota that refuses the pods of the Job.
+func heldIdle(f *facts) (c found) {
+	most := f.idleInQuota()
+	if most.pods == 0 {
+		return c
+	}
+	c = refused("exceeded quota")(f)
+	c.object = strings.ToLower(strings.Replace(most.owner, " ", "/", 1))
+	c.text += "; " + most.takes.String() + " of it " + either(most.pods == 1, "is", "are") + " taken by " +
+		count(most.pods, "pod") + " of " + most.owner + " that " + either(most.pods == 1, "has", "have") +
+		" not started"
+	return c
+}
+
+// usage says what the quota of a refusal has left now, if it is given.
+func (f *facts) usage(refusal string) string {
+	m := quotaName.FindStringSubmatch(refusal)
+	if m == nil {
+		return ""
+	}
+	var now []string
+	status := f.find("ResourceQuota", f.Job.Namespace, m[1]).at("status")
+	for part := range strings.SplitSeq(m[2], ",") {
+		resource, _, _ := strings.Cut(part, "=")
+		if hard := status.text("hard", resource); hard != "" {
+			now = append(now, status.text("used", resource)+" of "+hard+" "+resource)
+		}
+	}
+	return textIf(len(now) > 0, "; now "+strings.Join(now, ", ")+" are used")
+}

@@ -1,0 +1,320 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+)
+
+// started reports whether any container of the pod has started.
+func (p *podFacts) started() bool {
+	return slices.ContainsFunc(p.all, func(c container) bool {
+		return c.State.Running != nil || c.State.Terminated != nil || c.RestartCount > 0
+	})
+}
+
+// progress matches the events after which an earlier warning is over.
+var progress = reasonIs("Scheduled", "Pulling", "Pulled", "Created", "Started", "SuccessfulAttachVolume")
+
+// volumeInUse lists the messages of the attach/detach controller about a volume that another node has, since and
+// before 1.36.5.
+var volumeInUse = []string{"Waiting for detach", "Multi-Attach error"}
+
+// wordOnly matches what the kubelet adds to the event that says why (pkg/kubelet/images/image_manager.go).
+var wordOnly = regexp.MustCompile(`^Error: \w+$`)
+
+// warning returns the warning that keeps the pod from starting: of those since the last progress, the one
+// that says most. A mount that times out waits for what an earlier warning says.
+func (p *podFacts) warning() (best *corev1.Event) {
+	rank := func(e *corev1.Event) int {
+		switch {
+		case mentions(e.Message, volumeInUse...):
+			return 4
+		case e.Reason == "FailedAttachVolume" || e.Reason == "FailedCreatePodSandBox":
+			return 3
+		case e.Reason == "FailedMount" && mentions(e.Message, "timed out", "context deadline exceeded"),
+			wordOnly.MatchString(e.Message):
+			return 1
+		case e.Reason == "FailedSync":
+			return 0
+		}
+		return 2
+	}
+	var after time.Time
+	for _, e := range slices.Backward(p.events) {
+		at := timeOf(e).Truncate(time.Second)
+		switch {
+		case at.Before(after):
+			return best
+		case e.Reason == "Scheduled":
+			after = at // other components write whole seconds, so what they say in the same second may be earlier
+		case progress(e):
+			return best
+		case e.Type != corev1.EventTypeWarning || e.Reason == "FailedToRetrieveImagePullSecret" ||
+			e.Reason == "FailedScheduling":
+		case best == nil || rank(e) > rank(best):
+			best = e
+		}
+	}
+	return best
+}
+
+// startFailing returns the finder for a pod with a node in which no container has started, because of
+// a warning with one of the reasons and one of the parts in its message; without reasons, any.
+func startFailing(reasons []string, parts ...string) func(*podFacts) sign {
+	return func(p *podFacts) (s sign) {
+		if p.Status.Phase != corev1.PodPending || p.node == "" || p.started() {
+			return s
+		}
+		e := p.warning()
+		if e == nil || momentOf(e).Count == 1 && !p.f.past(p.since, time.Minute) || // it may be over
+			len(reasons) > 0 && !slices.Contains(reasons, e.Reason) || !mentions(e.Message, parts...) {
+			return s
+		}
+		return sign{text: joined(": ", e.Reason, oneLine(e.Message)) + p.f.exists(p.Namespace, e.Message), event: e}
+	}
+}
+
+// usedBy matches the pods of the namespace that have a volume (pkg/controller/volume/attachdetach/reconciler).
+var usedBy = regexp.MustCompile(`already used by pod\(s\) ([a-z0-9.-]+)`)
+
+// volumeHeld returns the finder for a volume that a given pod has on another node; serves says that the pod does not
+// end by itself.
+func volumeHeld(serves bool) func(*podFacts) sign {
+	return func(p *podFacts) sign {
+		s := startFailing([]string{"FailedAttachVolume"}, volumeInUse...)(p)
+		if s.text == "" {
+			return p.claimOnNode(serves)
+		}
+		m := usedBy.FindStringSubmatch(s.text)
+		all := p.f.neighbours()
+		i := slices.IndexFunc(all, func(o *corev1.Pod) bool {
+			return m != nil && o.Name == m[1] && o.Namespace == p.Namespace
+		})
+		if i < 0 {
+			return sign{}
+		}
+		holder := all[i]
+		s.text += "; pod " + holder.Name + " is on node " + holder.Spec.NodeName
+		if owner := metav1.GetControllerOfNoCopy(holder); owner != nil {
+			s.text += ", of " + owner.Kind + " " + owner.Name
+		}
+		return either(serves == endsNot(holder) && !hasEnded(holder), s, sign{})
+	}
+}
+
+// claimOnNode finds a claim of the pod for one node alone that a pod on another node mounts. serves says that this pod
+// does not end by itself. No event says this if events are missing, or the volume needs no attachment.
+func (p *podFacts) claimOnNode(serves bool) (s sign) {
+	s = startOverdue(p)
+	if s.text == "" || p.warning() != nil {
+		return sign{}
+	}
+	claims := slices.DeleteFunc(p.f.claims(p.Pod), func(name string) bool {
+		modes, _ := p.f.find("PersistentVolumeClaim", p.Namespace, name).at("spec")["accessModes"].([]any)
+		return len(modes) != 1 || !mentions(fmt.Sprint(modes[0]), "ReadWriteOnce")
+	})
+	for _, holder := range p.f.neighbours() {
+		i := slices.IndexFunc(claims, func(name string) bool { return mounts(holder, name) })
+		if i >= 0 && holder.Namespace == p.Namespace && !hasEnded(holder) && endsNot(holder) == serves &&
+			holder.Spec.NodeName != "" && holder.Spec.NodeName != p.node {
+			s.text += "; PersistentVolumeClaim " + claims[i] + " is for one node at a time (ReadWriteOnce), and pod " +
+				holder.Name + ownedBy(holder) + " mounts it on node " + holder.Spec.NodeName
+			return s
+		}
+	}
+	return sign{}
+}
+
+// endsNot reports whether a pod does not end by itself.
+func endsNot(pod *corev1.Pod) bool {
+	return cmp.Or(pod.Spec.RestartPolicy, corev1.RestartPolicyAlways) == corev1.RestartPolicyAlways
+}
+
+// mounts reports whether a pod has a volume of a PersistentVolumeClaim.
+func mounts(pod *corev1.Pod, claim string) bool {
+	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool {
+		return v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == claim
+	})
+}
+
+// hasEnded reports whether a pod is in a terminal phase.
+func hasEnded(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+}
+
+// began returns when the pod was scheduled or, if that was later, when the kubelet last began to pull an image: it may
+// have waited for the registry.
+func (p *podFacts) began() time.Time {
+	if e := lastEvent(p.events, reasonIs("Pulling")); e != nil {
+		return latest(p.since, timeOf(e))
+	}
+	return p.since
+}
+
+func startOverdue(p *podFacts) (s sign) {
+	if p.Status.Phase == corev1.PodPending && p.node != "" && !p.started() && p.f.past(p.began(), longPatience) {
+		s.text = "no container has started on node " + p.node + " in " + duration.HumanDuration(p.f.Now.Sub(p.since))
+		if e := lastEvent(p.events, func(*corev1.Event) bool { return true }); e != nil {
+			s.event, s.text = e, s.text+"; its last event, "+p.f.ago(timeOf(e))+", is "+
+				joined(": ", e.Reason, oneLine(e.Message))
+		}
+	}
+	return s
+}
+
+// pulling finds an image that a node has been pulling for long.
+func pulling(p *podFacts) (s sign) {
+	e := lastEvent(p.events, reasonIs("Pulling", "Pulled", "Failed", "BackOff", "Created", "Started"))
+	if e == nil || e.Reason != "Pulling" || !p.f.overdue(timeOf(e)) || p.runs() {
+		return s
+	}
+	_, image, _ := strings.Cut(e.Message, "Pulling image ")
+	return sign{text: "node " + p.node + " has been pulling image " + image + " " + p.f.lasting(timeOf(e)), event: e}
+}
+
+// initializing finds an init container that has run for long.
+func initializing(p *podFacts) (s sign) {
+	for _, c := range p.all {
+		if running := c.State.Running; c.role == "init container" && running != nil &&
+			p.f.past(running.StartedAt.Time, longPatience) {
+			return sign{text: c.String() + " has been running " + p.f.lasting(running.StartedAt.Time),
+				container: c.Name}
+		}
+	}
+	return s
+}
+
+// resizing finds a resize in place that is not done (KEP-1287).
+func resizing(p *podFacts) (s sign) {
+	for _, kind := range []corev1.PodConditionType{"PodResizePending", "PodResizeInProgress"} {
+		c := condition(p.Pod, kind)
+		if c.Status == corev1.ConditionTrue && (c.Reason != "" || p.f.overdue(c.LastTransitionTime.Time)) {
+			return sign{text: joined(": ", string(kind)+" "+p.f.lasting(c.LastTransitionTime.Time), c.Reason,
+				oneLine(c.Message))}
+		}
+	}
+	return s
+}
+
+// starting finds a pod that has yet to run, and says what it does.
+func starting(p *podFacts) (s sign) {
+	if p.runs() || p.hasEnded() || p.f.past(p.began(), longPatience) {
+		return s
+	}
+	return sign{text: p.doing()}
+}
+
+// unexplained finds a pod that does not run, though nothing says why.
+func unexplained(p *podFacts) (s sign) {
+	if p.runs() || !p.hasEnded() && !p.f.past(p.began(), longPatience) {
+		return s
+	}
+	s.text = p.doing() + textIf(!p.since.IsZero(), ", "+p.f.lasting(p.since))
+	if e := lastEvent(p.events, func(*corev1.Event) bool { return true }); e != nil {
+		s.event, s.text = e, s.text+"; its last event, "+p.f.ago(timeOf(e))+", is "+
+			joined(": ", e.Reason, oneLine(e.Message))
+	}
+	return s
+}
+
+// doing says what a pod that does not run waits for.
+func (p *podFacts) doing() string {
+	phase := "its phase is " + cmp.Or(string(p.Status.Phase), "not set")
+	switch {
+	case p.node == "" && p.Status.NominatedNodeName != "":
+		return phase + ", and the scheduler has chosen node " + p.Status.NominatedNodeName + " for it"
+	case p.node == "":
+		return phase + ", and it has no node"
+	case p.hasEnded():
+		last, _ := p.finished()
+		return phase + ", though all its containers ended " + p.f.ago(last)
+	}
+	for _, c := range p.all {
+		switch {
+		case c.role == "init container" && c.State.Running != nil:
+			return c.String() + " runs"
+		case c.State.Waiting != nil && c.State.Waiting.Reason != "PodInitializing":
+			return joined(": ", c.String()+" waits", c.State.Waiting.Reason, oneLine(c.State.Waiting.Message))
+		}
+	}
+	return phase + " on node " + p.node
+}
+
+// sidecarRunning finds a sidecar that still runs after its grace period although all containers have
+// finished.
+func sidecarRunning(p *podFacts) (s sign) {
+	last, running := p.finished()
+	if running != nil || last.IsZero() || !p.f.overdue(last) {
+		return s
+	}
+	// in seconds; the default is shorter than patience
+	grace := cmp.Or(p.Spec.TerminationGracePeriodSeconds, new(int64))
+	if p.f.Now.Sub(last)/time.Second < time.Duration(*grace) {
+		return s
+	}
+	for _, c := range p.all {
+		if c.role == "sidecar" && c.State.Running != nil {
+			return p.outlasts(c, last)
+		}
+	}
+	return s
+}
+
+func (p *podFacts) outlasts(c container, last time.Time) sign {
+	return sign{text: "container " + c.Name + " is still running, though the others finished " + p.f.ago(last),
+		container: c.Name}
+}
+
+// finished returns when the last container finished, and the first one that still runs; zero if one
+// has yet to start.
+func (p *podFacts) finished() (last time.Time, running *container) {
+	for i, c := range p.all {
+		switch {
+		case c.role != "container":
+		case c.State.Terminated != nil:
+			last = latest(last, c.State.Terminated.FinishedAt.Time)
+		case c.State.Running == nil:
+			return time.Time{}, nil
+		case running == nil:
+			running = &p.all[i]
+		}
+	}
+	return last, running
+}
+
+// servers are parts of the names of containers that serve others and do not end by themselves.
+var servers = []string{"proxy", "envoy", "agent", "sidecar", "exporter", "fluent", "collector", "daemon"}
+
+// containerRunning finds a container that serves the others and still runs long after they have
+// finished. A main container may outlast its helpers.
+func containerRunning(p *podFacts) (s sign) {
+	last, running := p.finished()
+	if running == nil || !p.f.past(last, longPatience) {
+		return s
+	}
+	main := p.Annotations["kubectl.kubernetes.io/default-container"]
+	for i := range p.f.Job.Spec.Template.Spec.Containers { // statuses are in the order of their names
+		if c := &p.f.Job.Spec.Template.Spec.Containers[i]; main == "" && !mentions(c.Name, servers...) {
+			main = c.Name
+		}
+	}
+	for _, c := range p.all {
+		if main == "" && c.role == "container" && !mentions(c.Name, servers...) {
+			main = c.Name
+		}
+	}
+	for _, c := range p.all {
+		if c.Name == main && c.State.Terminated != nil && c.role == "container" {
+			return p.outlasts(*running, last)
+		}
+	}
+	return s
+}

@@ -1,0 +1,531 @@
+package diagnose
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/jobfate/jobfate/explain"
+)
+
+// Advice that several rows give.
+const (
+	recreateAdvice   = "delete the Job and create it again"
+	rerunAdvice      = "A Job that has failed does not run again: " + recreateAdvice + "."
+	multiKueueAdvice = "Read the Workload: it shows whether the Job is admitted, and names the worker cluster that " +
+		"then has the Job and its pods."
+	elsewhereAdvice   = "Look at that controller; the built-in Job controller ignores this Job."
+	terminationAdvice = "Look at node NODE: if it is gone, delete the Node object, so that the pod ends. If a " +
+		"finalizer remains, ask its owner to remove it."
+	templateAdvice = " The pod template is immutable: RECREATE."
+	describeAdvice = "Read the events: kubectl describe pod -n NAMESPACE POD."
+)
+
+// The groups of rows.
+const (
+	_ = iota
+	groupEnd
+	groupSuspended
+	groupCreation
+)
+
+// causes is the table of causes, in the order of their rank. Causes that make the rest meaningless
+// come first, then causes that end or hold the Job, then causes that keep pods from being created or
+// from running, then the reasons for the decision. If several rows apply to a pod, the first counts.
+var causes = slices.Concat([]row{
+	{code: "DeletionOverdue", attention: AttentionStuck,
+		means:  "the Job was deleted in the foreground two minutes ago or more, and finalizers of its pods keep it",
+		advice: "Ask the owner of the pods' finalizer to remove it.", job: deletionOverdue(true, true)},
+	{code: "DeletionOverdue", attention: AttentionStuck,
+		means: "the Job was deleted in the foreground two minutes ago or more, and the garbage collector keeps it",
+		advice: "It waits for what the Job owns: kubectl get pods -n NAMESPACE -l job-name=JOB. If nothing is left, " +
+			"look at the garbage collector (kube-controller-manager).", job: deletionOverdue(true, false)},
+	{code: "DeletionOverdue", attention: AttentionStuck,
+		means:  "the Job was deleted two minutes ago or more, and finalizers keep it",
+		advice: "Ask the owner of the finalizer to remove it.", job: deletionOverdue(false, false)},
+}, failedRows(), []row{
+	{code: "TTLOverdue", attention: AttentionWait, group: groupEnd,
+		means:  "the Job has ended, and spec.ttlSecondsAfterFinished passed two minutes ago or more",
+		advice: "Check that the controller for finished Jobs is running, and may delete Jobs.",
+		job:    says((*facts).ttlOverdue)},
+	{code: "TerminationOverdue", attention: AttentionStuck,
+		means:  "the Job has ended, and pods that should be gone still have the tracking finalizer",
+		advice: "Check that the controller that manages the Job is running, and may patch pods.", job: finalizersLeft},
+	{code: explain.JobFinished, group: groupEnd, means: "the Job has succeeded",
+		job: func(f *facts) found { return found{reason: finished(f.Job)} }},
+	{code: "MultiKueue", attention: AttentionHeld,
+		means: "MultiKueue runs the Job in another cluster; nothing is decided here", advice: multiKueueAdvice},
+	{code: "ManagerSilent", attention: AttentionStuck,
+		means: "spec.managedBy names another controller, which has written no status in ten minutes",
+		advice: "Check that this controller is installed and running: if it is not, create the Job again without " +
+			"spec.managedBy.", job: says((*facts).managerSilent)},
+	{code: "ManagedElsewhere",
+		means: "spec.managedBy names another controller; the rest is what it would do if it decided like the Job " +
+			"controller", advice: elsewhereAdvice},
+	{code: explain.JobStale, attention: AttentionWait,
+		means: "the last status write is not observed yet (for callers of the library)",
+		job:   decided(explain.JobStale)},
+	{code: "JobRecreated", attention: AttentionStuck,
+		means: "the Job is two minutes old or more, and all pods given are controlled by a Job of the same name " +
+			"with another UID",
+		advice: "Get the Job and its pods again, with one command. Delete the old pods if garbage collection does " +
+			"not.", job: (*facts).recreated},
+	{code: "PodsMissing", attention: AttentionStuck, group: groupCreation,
+		means: "the status counts active or terminating pods, and none of them was given",
+		advice: "Get its pods, too: kubectl get pods -n NAMESPACE -l job-name=JOB -o yaml. If there are none, the " +
+			"controller is not running.", job: creation("PodsMissing", false)},
+	{code: "TerminationOverdue", attention: AttentionStuck,
+		means: "pods have not terminated two minutes or more after their grace period", advice: terminationAdvice,
+		job: overdueTermination(false)},
+	{code: "DeadlineOverdue", attention: AttentionStuck,
+		means:  "activeDeadlineSeconds passed two minutes ago or more, and the Job was not failed",
+		advice: "Check that the controller that manages the Job is running.",
+		job:    says((*facts).deadlineOverdue)},
+	{code: "EndOverdue", attention: AttentionStuck,
+		means: "the Job should have succeeded or failed two minutes ago or more",
+		advice: "Check that the controller that manages the Job is running, and that it may update the status and " +
+			"the pods.", job: says((*facts).endOverdue)},
+	{code: explain.JobEnding, attention: AttentionLost,
+		means:  "it is decided that the Job fails; pods must still terminate or be counted",
+		advice: "HOW RERUN", job: ending},
+	{code: explain.JobEnding, means: "it is decided that the Job succeeds; pods must still terminate or be counted",
+		job: succeeding},
+	{code: explain.JobDeleting, attention: AttentionHeld, means: "the Job is being deleted",
+		job: decided(explain.JobDeleting)},
+	{code: "DeletedByOwner", attention: AttentionHeld,
+		means:  "the JobSet of the Job deletes it, because the set has ended, or has restarted",
+		advice: "Look at OBJECT. If the Job stays, check that its controller is running.", job: deletedByOwner},
+	{code: "NamespaceTerminating", attention: AttentionStuck,
+		means: "the namespace of the Job is being deleted, so no pod can be created",
+		advice: "Create the Job in another namespace. If the namespace should be gone, see what keeps it: kubectl " +
+			"get namespace NAMESPACE -o yaml.", job: says((*facts).namespaceTerminating)},
+
+	{code: "WorkloadDeactivated", attention: AttentionHeld, group: groupSuspended,
+		means:  "spec.active of Kueue's Workload is false",
+		advice: "Set spec.active of the Workload to true once the reason is gone.", job: held(workloadOff)},
+	{code: "WorkloadInadmissible", attention: AttentionStuck, group: groupSuspended,
+		means:  "Kueue's Workload needs more than its ClusterQueue can ever have",
+		advice: "Lower the requests or the parallelism, or raise the quota of the ClusterQueue.",
+		job:    held(workloadNever)},
+	{code: "QueueStopped", attention: AttentionHeld, group: groupSuspended,
+		means: "the LocalQueue or ClusterQueue of Kueue's Workload is stopped or inactive",
+		advice: "Start the queue that the message names, or give the Job another one. The condition Active of a " +
+			"queue says why it is inactive.",
+		job: held(workloadStopped)},
+	{code: "QueueMissing", attention: AttentionStuck, group: groupSuspended,
+		means: "the LocalQueue or ClusterQueue of Kueue's Workload does not exist",
+		advice: "Create the queue that the message names, or give the Job another one (label " +
+			"kueue.x-k8s.io/queue-name).",
+		job: held(workloadMissing)},
+	{code: "AdmissionCheck", attention: AttentionHeld, group: groupSuspended,
+		means:  "Kueue has reserved quota, and an admission check is not ready",
+		advice: "Look at the controller of the admission check; Kueue resumes the Job when all checks are Ready.",
+		job:    held(workloadCheck)},
+	{code: "EvictedByKueue", attention: AttentionHeld, group: groupSuspended,
+		means: "Kueue has evicted the Job, because its pods were not ready in time",
+		advice: "See why the pods were not ready: kubectl get events -n NAMESPACE. Kueue admits the Job again; if it " +
+			"is resumed by hand, Kueue suspends it again.", job: held(workloadUnready)},
+	{code: "EvictedByKueue", attention: AttentionHeld, group: groupSuspended,
+		means:  "Kueue has evicted or preempted the Job, and admits it again when there is quota",
+		advice: "Wait, or raise its priority or the quota. If you resume the Job by hand, Kueue suspends it again.",
+		job:    held(workloadEvicted)},
+	{code: "QueuedByKueue", attention: AttentionStuck, group: groupSuspended,
+		means: "Kueue admitted the Job's Workload two minutes ago or more, and has not resumed the Job",
+		advice: "Look at Kueue's controller, and at the events of the Job: kubectl describe job -n NAMESPACE JOB. " +
+			"The API server may reject its change of the Job.", job: held(workloadLate)},
+	{code: "QueuedByKueue", attention: AttentionHeld, group: groupSuspended,
+		means: "Kueue has suspended the Job until it is admitted",
+		advice: "Read the conditions of the Job's Workload and the quota of its ClusterQueue. If you resume the Job " +
+			"by hand, Kueue suspends it again.", job: says((*facts).queued)},
+	{code: "SuspendedByOwner", attention: AttentionHeld, group: groupSuspended,
+		means: "the owner of the Job keeps it suspended",
+		advice: "Set spec.suspend of OBJECT to false, or wait until its controller does. If you resume only the " +
+			"Job, that controller suspends it again.", job: ownerSuspended(true)},
+	{code: "SuspendedByOwner", attention: AttentionHeld, group: groupSuspended,
+		means:  "the owner of the Job is not suspended itself, or is not given, and has not resumed the Job",
+		advice: "See what OBJECT waits for, and whether its controller is running.", job: ownerSuspended(false)},
+	{code: explain.JobSuspended, attention: AttentionHeld, group: groupSuspended,
+		means: "spec.suspend is true, and an annotation seems to say why",
+		advice: "Resume the Job once that is over: kubectl patch job -n NAMESPACE JOB --type=merge -p " +
+			"'{\"spec\":{\"suspend\":false}}'.", job: heldBack},
+	{code: explain.JobSuspended, attention: AttentionHeld, group: groupSuspended, means: "spec.suspend is true",
+		advice: "Resume the Job: kubectl patch job -n NAMESPACE JOB --type=merge -p '{\"spec\":{\"suspend\":false}}'.",
+		job:    suspendedSince},
+}, refusals([]row{
+	{code: "QuotaNeedsRequests", means: "a quota rejects pods that do not say what they request or limit",
+		advice: "Set in the pod template what the message names, or add a LimitRange with defaults." + templateAdvice,
+		job:    refused("failed quota: ")},
+	{code: "QuotaExceeded",
+		means:  "a quota rejects new pods, and pods of another Job or owner take it and have not started",
+		advice: "See why the pods of OBJECT do not start: until they do or are gone, nothing else gets what they take.",
+		job:    heldIdle},
+	{code: "QuotaExceeded", means: "an event says that a quota rejects new pods, and none was created later",
+		advice: "Raise the quota, lower the requests or the parallelism, or wait until other pods of the namespace " +
+			"end.", job: refused("exceeded quota", "insufficient quota")},
+	{code: "NamespaceTerminating", means: "the API server rejects new pods, because the namespace is being deleted",
+		advice: "Create the Job in another namespace; nothing can be created in this one.",
+		job:    refused("because it is being terminated")},
+	{code: "PodSecurity", means: "the Pod Security level of the namespace rejects new pods",
+		advice: "Set each securityContext field that the message names in the pod template, or lower the " +
+			"namespace's label pod-security.kubernetes.io/enforce." + templateAdvice,
+		job: refused("violates PodSecurity")},
+	{code: "SecurityContextConstraints", means: "OpenShift finds no SecurityContextConstraints that admit the pods",
+		advice: "Change the fields of the pod template that the message names, or have an administrator grant the " +
+			"service account a constraint that allows them: oc adm policy add-scc-to-user." + templateAdvice,
+		job: refused("security context constraint", "SecurityContextConstraints")},
+	{code: "ServiceAccountMissing", means: "the service account of the pods does not exist",
+		advice: "Create the ServiceAccount that the message names; the controller tries again.",
+		job:    refused("error looking up service account")},
+	{code: "PriorityClassMissing", means: "the priority class of the pods does not exist",
+		advice: "Create the PriorityClass that the message names; the controller tries again.",
+		job:    refused("no PriorityClass with name")},
+	{code: "RuntimeClassMissing", means: "the runtime class of the pods does not exist",
+		advice: "Create the RuntimeClass that the message names; the controller tries again.",
+		job:    refused("pod rejected: RuntimeClass")},
+	{code: "LimitRange", means: "a LimitRange rejects new pods",
+		advice: "Change the requests and limits of the pod template, or the LimitRange of the namespace." +
+			templateAdvice,
+		job: refused(" usage per Container is", " usage per Pod is", "limit to request ratio per")},
+	{code: "WebhookUnavailable", means: "an admission webhook does not answer",
+		advice: "Look at the pods behind the webhook's service; the pod template is not at fault. A webhook whose " +
+			"service is gone must be deleted.", job: refused("failed calling webhook", "failed to call webhook")},
+	{code: "WebhookRefused", means: "an event says that an admission webhook rejects new pods",
+		advice: "Fix what the webhook names in the pod template, or the webhook." + templateAdvice,
+		job:    refused("admission webhook", "calling webhook")},
+	{code: "PolicyRefused", means: "a ValidatingAdmissionPolicy rejects new pods",
+		advice: "Fix what the policy names in the pod template, or its binding." + templateAdvice,
+		job:    refused("ValidatingAdmissionPolicy")},
+	{code: "NotPermitted", means: "the controller may not create pods",
+		advice: "Give the controller that the message names a role that lets it create pods.",
+		job:    refused(" cannot create resource ")},
+	{code: "PodInvalid", means: "the API server rejects a field of the pod template",
+		advice: "Fix the field that the message names." + templateAdvice, job: refused(" is invalid: ")},
+}), []row{
+	{code: "APIServerFailing", attention: AttentionWait, group: groupCreation,
+		means:  "the API server could not create pods, for reasons of its own",
+		advice: "Nothing in the Job is at fault: look at the API server and etcd; the controller tries again.",
+		job: refused("etcdserver: ", "status unknown for quota", "request timed out", "did not complete within",
+			"context deadline exceeded", "in the time allotted", "Internal error occurred", "connection refused",
+			"Too many requests", "too many requests", "the server is currently unable",
+			"server rejected our request")},
+	{code: "CreationRefused", attention: AttentionStuck, group: groupCreation,
+		means: "an event says that the API server rejects new pods", advice: "Fix what the API server names.",
+		job: refused()},
+
+	{code: "NodeLost", attention: AttentionStuck, cannot: "may not run well",
+		means: "the kubelet has said for two minutes that its node is not ready, and why",
+		advice: "Repair what the kubelet of node NODE names. It answers, so the containers may still run: leave the " +
+			"Node object in place.", pod: nodeUnwell},
+	{code: "NodeLost", attention: AttentionStuck, cannot: "cannot be reached",
+		means: "the Node, an event or active pods say that their node has not been ready for two minutes, or the " +
+			"phase of the pods is Unknown",
+		advice: "Look at node NODE; if it is gone, delete the Node object, so that its pods are replaced.",
+		pod:    nodeLost},
+	{code: "NodeMissing", attention: AttentionStuck, cannot: "may be on a node that is gone",
+		means: "the node of active pods is not among those of the cluster (found only if all nodes were read)",
+		advice: "The pods are deleted within minutes and replaced. Delete a pod that stays, once its machine is off: " +
+			"kubectl delete pod -n NAMESPACE POD --force.", pod: nodeMissing},
+	{code: "SchedulingGated", attention: AttentionStuck, cannot: "must wait for a scheduling gate",
+		means:  "pods have scheduling gates",
+		advice: "Look at the controller that set the gate; it removes the gate when the pod may be scheduled.",
+		pod:    gated},
+	{code: "ResourceClaimMissing", attention: AttentionStuck, cannot: "cannot be scheduled without a ResourceClaim",
+		means:  "a ResourceClaim of the pods, or its template, does not exist",
+		advice: "Create the ResourceClaim or ResourceClaimTemplate that the message names.", pod: claimMissing},
+	{code: "GangIncomplete", attention: AttentionStuck, cannot: "must wait for the rest of the pod group",
+		means: "pods wait until their PodGroup has enough pods, or capacity for all of them",
+		advice: "Let the PodGroup need no more pods than the Job runs at once (spec.parallelism), and see whether " +
+			"all of them fit.", pod: gangIncomplete},
+}, ofPods("VolumeUnbound", "cannot be scheduled without a volume", []row{
+	{means: "the PersistentVolume of a PersistentVolumeClaim of the pods is gone",
+		advice: "Restore the PersistentVolume, or delete the claim and create it again: its data is lost then.",
+		pod:    volumeLost},
+	{means: "a PersistentVolumeClaim of the pods does not exist, or is not bound",
+		advice: "Create the PersistentVolumeClaim, or fix its storage class or size: kubectl describe pvc -n " +
+			"NAMESPACE.", pod: volumeUnbound},
+}), ofPods("Unschedulable", "cannot be scheduled", []row{
+	{means: "the other nodes are in another place than a volume of the pods, and nodes are cordoned",
+		advice: "Uncordon the node that is where the volume is: kubectl uncordon. Else add a node there.",
+		pod:    cordoned},
+	{means: "the pods request more of a resource than any node of the cluster has",
+		advice: "Lower the request, or add a node that is large enough: " +
+			"the pods would not fit on an empty node, either.",
+		pod: tooLarge},
+}), []row{
+	{code: "ScaleUpRefused", attention: AttentionStuck, cannot: "cannot be scheduled, and no node is added",
+		means:  "nodes lack a resource, and an event says that the autoscaler adds none",
+		advice: "Raise the maximum size of a node group that fits, lower the requests, or wait until other pods end.",
+		pod:    scaleUpRefused},
+}, ofPods("Unschedulable", "cannot be scheduled", []row{
+	{means: "nodes that could take the pods lack a device, or another resource that a plugin offers",
+		advice: "Add such nodes, or wait until other pods end. If a node should have it, look at its device plugin.",
+		pod:    deviceMissing},
+	{means: "nodes that could take the pods lack a resource",
+		advice: "Add nodes, lower the requests, or wait until other pods end. A request above what any node has " +
+			"never fits.", pod: unschedulable("Insufficient ")},
+	{means: "nodes that could take the pods run as many pods as they may",
+		advice: "Add nodes, or wait until other pods end.", pod: unschedulable("Too many pods")},
+	{means: "nodes have a taint, and it says that they are not ready or short of something",
+		advice: "Repair the nodes: the taint goes when they are well. A toleration would not help.", pod: nodesBroken},
+	{means: "nodes have a taint",
+		advice: "Add a toleration for the taint to the pod template, or add nodes without it." + templateAdvice,
+		pod:    unschedulable("taint")},
+	{means: "nodes do not match the node selector or affinity",
+		advice: "Label nodes as the nodeSelector or nodeAffinity of the pod template says, or change it." +
+			templateAdvice, pod: unschedulable("node affinity/selector", "requested node name")},
+	{means: "nodes violate a pod affinity, anti-affinity or spread constraint",
+		advice: "Change the podAffinity or topologySpreadConstraints of the pod template, or add nodes." +
+			templateAdvice, pod: unschedulable("affinity rules", "anti-affinity", "topology spread constraints")},
+	{means: "nodes cannot have a volume of the pods",
+		advice: "Look at the volumes in the message: their zone, their number on a node, their access mode.",
+		pod: unschedulable("volume", "CSI driver", "PersistentVolume", "available disk", "free storage", "pv(s)",
+			"ReadWriteOncePod")},
+	{means: "nodes are cordoned", advice: "Uncordon a node: kubectl uncordon, or add nodes.",
+		pod: unschedulable("were unschedulable")},
+	{means: "nodes have a host port in use",
+		advice: "Remove hostPort from the pod template, or add nodes." + templateAdvice,
+		pod:    unschedulable("free ports")},
+	{means: "nodes lack a device that a ResourceClaim asks for",
+		advice: "Add nodes with such devices, wait until other pods end, or change the requests of the ResourceClaim.",
+		pod:    claimUnallocated},
+	{means: "the scheduler has found no node for two minutes",
+		advice: "Add nodes, lower the requests, or fix the affinity, the tolerations or the volumes that the " +
+			"message names.", pod: unschedulable()},
+}), []row{
+	{code: "NoScheduler", attention: AttentionStuck, cannot: "got no response from a scheduler",
+		means: "no scheduler has looked at a pod two minutes after its creation",
+		advice: "Check spec.template.spec.schedulerName, and that this scheduler is running. It says nothing about " +
+			"a pod that waits for a ResourceClaim or for its PodGroup.", pod: noScheduler},
+}, ofPods("ImagePullFailed", "cannot pull an image", []row{
+	{means: "the registry refuses to give an image without other credentials",
+		advice: "Check that a Secret in imagePullSecrets has credentials for this registry, and that the name of " +
+			"the image is right." + templateAdvice,
+		pod: waiting(imageReasons, "unauthorized", "denied", "no basic auth", "authentication required",
+			"403 Forbidden", "401 Unauthorized")},
+	{means: "the registry limits how often images are pulled",
+		advice: "Wait, or use credentials or a mirror with a higher limit.",
+		pod:    waiting(imageReasons, "toomanyrequests", "429 Too Many")},
+	{means: "the registry answers with an error of its own",
+		advice: "Nothing in the Job is at fault: look at the registry. The kubelet tries again.",
+		pod: waiting(imageReasons, "500 Internal Server Error", "502 Bad Gateway", "503 Service Unavailable",
+			"504 Gateway Time")},
+	{means: "a node has no space for the image",
+		advice: "Free space on node NODE. A pod that is deleted counts as failed, and may get another node.",
+		pod:    waiting(imageReasons, "no space left on device")},
+	{means: "pulling an image was interrupted",
+		advice: "Wait: the kubelet tries again. If it repeats, look at the network and the disk of node NODE.",
+		pod:    waiting(imageReasons, "context canceled", "unexpected EOF")},
+	{means: "an image does not exist for the platform of the node",
+		advice: "Build the image for this platform, or select other nodes." + templateAdvice,
+		pod:    waiting(imageReasons, "no match for platform", "no matching manifest")},
+	{means: "a node cannot reach the registry",
+		advice: "Check the DNS, the proxy, the firewall and the certificates of node NODE.",
+		pod: waiting(imageReasons, "dial tcp", "no such host", "i/o timeout", "connection refused", "TLS handshake",
+			"x509:", "deadline exceeded", "the registry is unavailable")},
+	{means: "imagePullPolicy is Never, and the image is not on the node",
+		advice: "Load the image on node NODE, or set imagePullPolicy to IfNotPresent." + templateAdvice,
+		pod:    waiting([]string{"ErrImageNeverPull"})},
+	{means: "a container waits for its image (ImagePullBackOff and the like)",
+		advice: "Check the name and the tag of the image, imagePullSecrets, and that the node reaches the " +
+			"registry." + templateAdvice, pod: waiting(imageReasons)},
+}), []row{}, ofPods("ContainerConfig", "cannot create a container", []row{
+	{means: "a container would run as root, which its security context forbids",
+		advice: "Set runAsUser in the securityContext of the pod template to a number above 0, or build the image " +
+			"with such a USER." + templateAdvice, pod: waiting(configReasons, "runAsNonRoot", "non-root policy")},
+	{means: "a Secret, a ConfigMap or a key that a container needs is missing",
+		advice: "Create the Secret, the ConfigMap or the key that the message names; the kubelet tries again.",
+		pod:    waiting(configReasons, "not found", "couldn't find key")},
+	{means: "the container runtime does not create a container in time",
+		advice: "Look at the container runtime and the disk of node NODE. A pod that is deleted counts as failed.",
+		pod:    waiting(configReasons, "context deadline exceeded", "is reserved for")},
+	{means: "a container cannot be created (CreateContainerConfigError and the like)",
+		advice: "Fix what the message names; the kubelet tries again. " + describeAdvice, pod: waiting(configReasons)},
+}), []row{
+	{code: "RestartRuleLoop", attention: AttentionStuck,
+		cannot: "cannot finish, because a rule restarts a container forever",
+		means:  "restartPolicyRules restart a container again and again, and it makes no progress",
+		advice: "Read the log of the last run: kubectl logs -n NAMESPACE POD -c CONTAINER --previous. Change the " +
+			"rule, or let the container end with another code." + templateAdvice, pod: ruleLoop},
+	{code: "RestartRuleLoop", attention: AttentionStuck, cannot: "cannot finish, because all containers are restarted",
+		means: "the condition AllContainersRestarting has been True for two minutes",
+		advice: "Read the log of the last run: kubectl logs -n NAMESPACE POD -c CONTAINER --previous. Look at the " +
+			"kubelet of node NODE.", pod: allRestarting},
+	{code: "ProbeFailing", attention: AttentionStuck, cannot: "cannot run, because a probe fails",
+		means:  "the startup or liveness probe of a container fails, and the last run of the container left a message",
+		advice: "Fix what the last run says: kubectl logs -n NAMESPACE POD -c CONTAINER --previous.", pod: probeTold},
+	{code: "ProbeFailing", attention: AttentionStuck, cannot: "cannot run, because a probe fails",
+		means: "the startup or liveness probe of a container fails, so that it does not start or is restarted",
+		advice: "Give the probe more time (failureThreshold, periodSeconds), or fix what it checks: kubectl logs " +
+			"-n NAMESPACE POD -c CONTAINER." + templateAdvice, pod: probeFailing},
+	{code: "ProbeFailing", attention: AttentionStuck, cannot: "must be ready before the owner creates its next Jobs",
+		means:  "containers have not been ready for ten minutes, and startupPolicy or dependsOn of a JobSet waits",
+		advice: "See what the readiness probe checks: kubectl logs -n NAMESPACE POD -c CONTAINER.",
+		pod:    unready},
+	{code: "CrashLoop", attention: AttentionStuck, cannot: "cannot keep a container running",
+		means: "a container without a memory limit is restarted again and again, because it is out of memory",
+		advice: "The pod template gives container CONTAINER no memory limit: unless a LimitRange does, node NODE was " +
+			"out of memory. Set a memory request and limit for what it uses." + templateAdvice,
+		pod: crashing(withoutLimit)},
+	{code: "CrashLoop", attention: AttentionStuck, cannot: "cannot keep a container running",
+		means:  "a container is restarted again and again, because it uses too much memory",
+		advice: "Raise MEMORY, or make it use less." + templateAdvice,
+		pod:    crashing(wasOutOfMemory)},
+	{code: "CrashLoop", attention: AttentionStuck, cannot: "cannot keep an init container running",
+		means: "an init container is restarted again and again",
+		advice: "Read the log of the last run: kubectl logs -n NAMESPACE POD -c CONTAINER --previous. The " +
+			"containers start when it has succeeded.", pod: crashing(onInit)},
+	{code: "CrashLoop", attention: AttentionStuck, cannot: "cannot keep a container running",
+		means:  "a container is restarted again and again; if it is a sidecar, no container of the pod runs",
+		advice: "Read the log of the last run: kubectl logs -n NAMESPACE POD -c CONTAINER --previous.",
+		pod:    crashing(anyContainer)},
+	{code: "ContainerStart", attention: AttentionStuck, cannot: "cannot start a container",
+		means:  "a container waits for another unusual reason (RunContainerError and the like)",
+		advice: "Check the command, the security context and the mounts of container CONTAINER.", pod: containerStart},
+	{code: "VolumeInUse", attention: AttentionStuck, cannot: "cannot start, because a volume is in use elsewhere",
+		means: "a volume of the pods is attached to the node of a pod that does not end by itself",
+		advice: "That pod does not end by itself, and its controller replaces it: stop it while the Job runs, or let " +
+			"the Job's pod run on the same node." + templateAdvice, pod: volumeHeld(true)},
+	{code: "VolumeInUse", attention: AttentionStuck, cannot: "cannot start, because a volume is in use elsewhere",
+		means:  "a volume of the pods is attached to the node of another pod, which ends",
+		advice: "Wait until that pod has ended.", pod: volumeHeld(false)},
+	{code: "VolumeInUse", attention: AttentionStuck, cannot: "cannot start, because a volume is in use elsewhere",
+		means: "a volume of the pods is attached to another node, and only one can have it",
+		advice: "Wait until the other pod has ended, or delete it if it is no longer needed. If its node is gone, " +
+			"the volume is detached after six minutes.",
+		pod: startFailing([]string{"FailedAttachVolume"}, volumeInUse...)},
+}, ofPods("PodStartFailing", "cannot start", []row{
+	{means: "no container has started, and a volume cannot be attached",
+		advice: "Look at the volume, and at the CSI driver: kubectl get volumeattachments.",
+		pod:    startFailing([]string{"FailedAttachVolume"})},
+	{means: "no container has started, and the pod has no network or sandbox",
+		advice: "Look at the network plugin and the container runtime of node NODE.",
+		pod:    startFailing([]string{"FailedCreatePodSandBox", "NetworkNotReady", "FailedPodSandBoxStatus"})},
+	{means: "no container has started, and a device cannot be prepared",
+		advice: "Look at the DRA driver on node NODE.", pod: startFailing([]string{"FailedPrepareDynamicResources"})},
+	{means: "no container has started, and a volume needs a Secret or ConfigMap that is missing",
+		advice: "Create the Secret, the ConfigMap or the key that the event names; the kubelet tries again.",
+		pod: startFailing([]string{"FailedMount"}, "secret \"", "configmap \"", "references non-existent secret key",
+			"references non-existent config key")},
+	{means: "no container has started, and a volume cannot be mounted",
+		advice: "Look at the volume that the event names, and at the CSI driver or the file server behind it.",
+		pod:    startFailing([]string{"FailedMount", "FailedMapVolume"})},
+	{means: "no container has started, and a warning has followed the last progress",
+		advice: "Create the Secret, the ConfigMap or the volume that the event names, or look at the network plugin " +
+			"of node NODE.", pod: startFailing(nil)},
+}), []row{
+	{code: "PodStartOverdue", attention: AttentionStuck, cannot: "should have started",
+		means:  "no container of a pod has started ten minutes after its scheduling",
+		advice: describeAdvice + " A large image, a volume or the network of node NODE may be the cause.",
+		pod:    startOverdue},
+	{code: "SidecarRunning", attention: AttentionStuck, cannot: "cannot finish",
+		means:  "all containers have finished, but a sidecar still runs after the grace period",
+		advice: "Make the sidecar end on SIGTERM, and look at the kubelet of node NODE.", pod: sidecarRunning},
+	{code: "ContainerRunning", attention: AttentionStuck, cannot: "cannot finish",
+		means: "a container still runs ten minutes after the main container of its pod has finished",
+		advice: "If container CONTAINER only serves the others, make it a sidecar: an init container with " +
+			"restartPolicy Always, which the kubelet stops when they have finished." + templateAdvice,
+		pod: containerRunning},
+	{code: "Unexplained", attention: AttentionStuck, cannot: "should run, and nothing given says why not",
+		means:  "pods do not run ten minutes after their creation, and no other row explains why",
+		advice: describeAdvice, pod: unexplained, last: true},
+
+	{code: "PodsMissing", attention: AttentionStuck, group: groupCreation,
+		means: "the status counts active or terminating pods, and some of them were not given",
+		advice: "Get all its pods: kubectl get pods -n NAMESPACE -l job-name=JOB -o yaml. If these are all, the " +
+			"controller is not running.", job: creation("PodsMissing", true)},
+	{code: "BackoffUnknown", attention: AttentionWait, group: groupCreation,
+		means: "the status counts failures, and none of the failed pods was given: they would show how long the Job " +
+			"backs off", advice: "Get the pods that have failed, if they still exist.",
+		job: creation("BackoffUnknown", false)},
+	{code: "CreationOverdue", attention: AttentionStuck, group: groupCreation,
+		means: "pods should have been created two minutes ago or more",
+		advice: "Check that the controller that manages the Job is running. If it is, a quota or an admission " +
+			"webhook may reject the pods: look for FailedCreate events (kubectl describe job -n NAMESPACE JOB).",
+		job: creation("CreationOverdue", false)},
+	{code: "TerminationOverdue", attention: AttentionWait,
+		means: "pods have not terminated in time, and the Job goes on without them", advice: terminationAdvice,
+		job: overdueTermination(true)},
+	{code: "NotScheduledYet", attention: AttentionWait, cannot: "cannot be scheduled yet",
+		means: "the scheduler has found no node for less than two minutes, pods are preempted for it, or an event " +
+			"of the last ten minutes says that an autoscaler adds one",
+		advice: "Wait: the scheduler tries again when a node or its pods change.", pod: notScheduledYet},
+	{code: "Initializing", attention: AttentionWait, cannot: "must still initialize",
+		means:  "an init container has been running for ten minutes or more",
+		advice: "See what it does: kubectl logs -n NAMESPACE POD -c CONTAINER.", pod: initializing},
+	{code: "ImagePulling", attention: AttentionWait, cannot: "must wait for an image",
+		means:  "a node has been pulling an image for two minutes or more",
+		advice: "Wait, if the image is large; else look at the network of node NODE.", pod: pulling},
+	{code: "Restarting", attention: AttentionWait, cannot: "had to restart a container",
+		means:  "a container was restarted in the last ten minutes",
+		advice: "Read the log of the last run: kubectl logs -n NAMESPACE POD -c CONTAINER --previous.",
+		pod:    restarted},
+	{code: "ResizePending", attention: AttentionWait, cannot: "must wait to be resized",
+		means:  "the kubelet has not carried out a resize of the pods",
+		advice: "The pod runs on with its old resources. Change the resize to what node NODE has left.",
+		pod:    resizing},
+	{code: explain.JobInFlight, attention: AttentionWait,
+		means: "creations or deletions are not observed yet (for callers of the library)",
+		job:   decided(explain.JobInFlight)},
+	{code: explain.JobRemoving, means: "active pods are deleted: they are too many, or have no index of their own",
+		job: decided(explain.JobRemoving)},
+	{code: explain.JobCreating, means: "pods are created now", job: decided(explain.JobCreating)},
+	{code: "ClockBehind", attention: AttentionWait,
+		means: "pods have failed alike on a node whose clock is behind: containers ended before pods were created",
+		advice: "Correct the clock of node NODE: until then certificates seem not to be valid yet, and the delay " +
+			"after a failure is over too early.", job: wrongClock},
+	{code: "FailuresIgnored", attention: AttentionWait,
+		means: "three or more pods in a row have failed or were evicted, and a rule of spec.podFailurePolicy ignores " +
+			"it; the last did so less than twenty minutes ago, or as long as it ran and ten minutes",
+		advice: "HOW Such failures count towards no limit, so that they never fail the Job.", job: ignored},
+	{code: "FailuresIgnored", attention: AttentionWait,
+		means: "three or more pods that are gone were evicted in the last hour, none has succeeded, and no limit " +
+			"counts it",
+		advice: "Use nodes that stay for as long as a pod runs, or let the program save how far it is: a new pod " +
+			"starts from the beginning, so that the Job may never finish.", job: evictedAgain},
+	{code: explain.JobBackingOff, attention: AttentionWait, means: "failed pods are replaced after a delay",
+		advice: "HOW The delay ends by itself.", job: backingOff},
+	{code: explain.JobAwaitingTermination, attention: AttentionWait,
+		means: "pods that are being deleted are replaced once they have terminated",
+		job:   decided(explain.JobAwaitingTermination)},
+	{code: explain.JobNoParallelism, attention: AttentionHeld, means: "spec.parallelism is 0",
+		advice: "Set spec.parallelism above 0.", job: decided(explain.JobNoParallelism)},
+	{code: "PodsStarting", cannot: "must still start",
+		means: "pods were created or scheduled less than ten minutes ago, and their containers do not run yet",
+		pod:   starting, last: true},
+	{code: explain.JobRunning, means: "the wanted number of pods is active, and all of them run", job: running},
+})
+
+// Entry is what a cause means, and what to do. Several entries have the code of a cause that several things show.
+type Entry struct {
+	Code      explain.Code
+	Attention Attention
+	// Means is one sentence. Advice has names as JOB and POD in place of those of a Job; empty if there is nothing
+	// to do.
+	Means, Advice string
+}
+
+// List returns the causes in the order of their rank.
+func List() (all []Entry) {
+	advice := strings.NewReplacer("RECREATE", recreateAdvice, "RERUN", rerunAdvice,
+		"MEMORY", "the memory limit of container CONTAINER", "HOW", "Do what Failed says of such a pod.")
+	for i := range causes {
+		r := &causes[i]
+		all = append(all, Entry{r.code, r.attention, r.means, advice.Replace(r.advice)})
+	}
+	return all
+}
+
+// ofPods returns the rows of one cause of pods that need somebody.
+func ofPods(code explain.Code, cannot string, rows []row) []row {
+	for i := range rows {
+		rows[i].code, rows[i].cannot, rows[i].attention = code, cannot, AttentionStuck
+	}
+	return rows
+}
+
+// refusals returns the rows of pods that the API server rejects until somebody acts.
+func refusals(rows []row) []row {
+	for i := range rows {
+		rows[i].attention, rows[i].group = AttentionStuck, groupCreation
+	}
+	return rows
+}

@@ -1,0 +1,78 @@
+package diagnose
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/jobfate/jobfate/explain"
+)
+
+// What the sentences are made of.
+
+// when returns a reason that applies under a condition, and the zero Reason if it does not hold.
+func when(holds bool, code explain.Code, text string) explain.Reason {
+	return either(holds, explain.Reason{Code: code, Text: text}, explain.Reason{})
+}
+
+// clock renders a time in UTC, as RFC 3339 does, without the date if it is today's.
+func (f *facts) clock(t time.Time) string {
+	const day = 24 * time.Hour
+	return t.UTC().Format(either(t.Truncate(day).Equal(f.Now.Truncate(day)), "15:04:05Z07:00", time.RFC3339))
+}
+
+// ago says how long ago something was.
+func (f *facts) ago(t time.Time) string { return duration.HumanDuration(max(0, f.Now.Sub(t))) + " ago" }
+
+// lasting says for how long a state has lasted.
+func (f *facts) lasting(since time.Time) string {
+	return textIf(!since.IsZero(), "for "+duration.HumanDuration(max(0, f.Now.Sub(since))))
+}
+
+// named returns the name of a pod, with its index.
+func (f *facts) named(r *record) string {
+	return "pod " + r.Pod.Name + textIf(f.Indexed() && r.Index >= 0, " (index "+strconv.Itoa(int(r.Index))+")")
+}
+
+// count renders a number of things: "3 pods".
+func count[N int | int32](n N, thing string) string {
+	return strconv.Itoa(int(n)) + " " + thing + textIf(n != 1, "s")
+}
+
+// also renders a number of things as a further clause; empty if there are none.
+func also[N int | int32](before string, n N, thing, after string) string {
+	return textIf(n > 0, "; "+before+count(n, thing)+after)
+}
+
+// textIf returns a text that applies under a condition, and "" if it does not hold.
+func textIf(holds bool, text string) string { return either(holds, text, "") }
+
+// either returns a if a condition holds, and b if it does not.
+func either[T any](holds bool, a, b T) T {
+	if holds {
+		return a
+	}
+	return b
+}
+
+// joined joins the parts that are not empty.
+func joined(separator string, parts ...string) string {
+	return strings.Join(slices.DeleteFunc(slices.Clone(parts), func(part string) bool { return part == "" }), separator)
+}
+
+// oneLine puts a message on one line, without what client-go puts before the last of many events.
+func oneLine(message string) string {
+	message = strings.TrimPrefix(message, "(combined from similar events): ")
+	return strings.Join(strings.Fields(strings.ToValidUTF8(message, "")), " ")
+}
+
+// mentions reports whether a text has one of the parts.
+func mentions(text string, parts ...string) bool {
+	return len(parts) == 0 || slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(text, part) })
+}
+
+func latest(times ...time.Time) time.Time   { return slices.MaxFunc(times, time.Time.Compare) }
+func earliest(times ...time.Time) time.Time { return slices.MinFunc(times, time.Time.Compare) }

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"os"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+)
+
+func readSample(t *testing.T, name string) *JobGroup {
+	t.Helper()
+	text, err := os.ReadFile("deploy/samples/" + name + ".yaml")
+	must(t, err)
+	group := &JobGroup{}
+	must(t, yaml.UnmarshalStrict(text, group))
+	return group
+}
+
+// newJob copies the rules to the Job, and their names to the annotation.
+func TestNewJob(t *testing.T) {
+	group := readSample(t, "restart-job")
+	job := group.newJob(group.members()[3], 7)
+	for what, pair := range map[string][2]string{
+		"name":    {job.Name, "restart-job-simulations-3"},
+		"manager": {*job.Spec.ManagedBy, "jobfate.dev/jobgroup"},
+		"names":   {job.Annotations["jobfate.dev/failure-rule-names"], `{"0":"ExitCode2","1":"ExitCode3"}`},
+		"attempt": {job.Annotations[attemptAnnotation], "7"},
+		"group":   {job.Labels[groupLabel], "restart-job"},
+		"owner":   {metav1.GetControllerOf(job).Kind, "JobGroup"},
+	} {
+		if pair[0] != pair[1] {
+			t.Errorf("%s: got %s, want %s", what, pair[0], pair[1])
+		}
+	}
+	if got := job.Spec.PodFailurePolicy; got == nil || len(got.Rules) != 2 || got.Rules[1].OnExitCodes.Values[0] != 3 {
+		t.Errorf("the rules: got %v", got)
+	}
+}
