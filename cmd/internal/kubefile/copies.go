@@ -1,6 +1,7 @@
 package kubefile
 
 import (
+	"slices"
 	"strconv"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -9,16 +10,23 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// dropCopies keeps one copy of each object. Copies have the same UID.
+// dropCopies keeps one copy of each object, and none of what is gone, except Jobs, CronJobs and Events, which still tell
+// what happened. Copies have the same UID.
 func (in *Input) dropCopies() {
 	in.Jobs = pick(in.Jobs, newest(in.Jobs, func(m *Manifest) metav1.Object { return m.Job }))
 	pods := newest(in.Pods, func(p *corev1.Pod) metav1.Object { return p })
+	pods = slices.DeleteFunc(pods, func(i int) bool { return in.isGone(in.Pods[i]) })
 	in.Pods, in.PodsAt = pick(in.Pods, pods), pick(in.PodsAt, pods)
 	in.Events = pick(in.Events, newest(in.Events, func(e *corev1.Event) metav1.Object { return e }))
 	in.Nodes = pick(in.Nodes, newest(in.Nodes, func(n *corev1.Node) metav1.Object { return n }))
 	in.CronJobs = pick(in.CronJobs, newest(in.CronJobs, func(c *batchv1.CronJob) metav1.Object { return c }))
 	in.Objects = pick(in.Objects, newest(in.Objects, func(u *unstructured.Unstructured) metav1.Object { return u }))
+	in.Nodes = slices.DeleteFunc(in.Nodes, func(n *corev1.Node) bool { return in.isGone(n) })
+	in.Objects = slices.DeleteFunc(in.Objects, func(u *unstructured.Unstructured) bool { return in.isGone(u) })
 }
+
+// isGone reports whether a watch has seen the deletion of an object.
+func (in *Input) isGone(o metav1.Object) bool { return o.GetUID() != "" && in.gone[o.GetUID()] }
 
 // newest returns the positions of the newest copy of each object, in the order of the input. A
 // copy is newer if its resourceVersion is higher (KEP-5504), or else if it comes later.

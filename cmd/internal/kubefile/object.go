@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
@@ -14,6 +15,8 @@ import (
 type object struct {
 	metav1.TypeMeta
 	Items  []json.RawMessage `json:"items"` // the items of a list
+	Type   string            `json:"type"`  // of an event of a watch
+	Object json.RawMessage   `json:"object"`
 	Spec   *present          `json:"spec"`
 	Status *present          `json:"status"`
 	json   []byte            // nil if the text is invalid, and if pod is set
@@ -21,6 +24,7 @@ type object struct {
 	copied int               // the bytes of JSON that only aliases of YAML explain
 	wrong  error             // why it cannot be decoded; type and items are set anyway
 	at     Place
+	gone   bool // a watch has seen its deletion
 	// duplicates lists the keys that occur twice in the YAML. The JSON has the last one, as in kubectl.
 	duplicates []string
 }
@@ -45,6 +49,16 @@ func newObject(text []byte, format, kind string) (o object) {
 	}
 	o.wrong = utiljson.Unmarshal(o.json, &o)
 	return o
+}
+
+// uid returns the UID of the object; empty if it has none.
+func (o object) uid() types.UID {
+	if o.pod != nil {
+		return o.pod.UID
+	}
+	var of metav1.PartialObjectMetadata
+	_ = json.Unmarshal(o.json, &of)
+	return of.UID
 }
 
 // invalid reports whether the text of the object cannot be parsed.

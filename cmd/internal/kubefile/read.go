@@ -27,6 +27,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Source is a file, or something else to read from, with its name.
@@ -54,6 +55,8 @@ type Input struct {
 	Skipped  Kinds                        // the objects of all others
 	// Unreadable says which parts of the input were left out because they cannot be read. Each is an [Unreadable].
 	Unreadable []error
+
+	gone map[types.UID]bool // what a watch has seen deleted
 }
 
 // mostErrors is the maximum number of errors that Err joins.
@@ -149,7 +152,7 @@ func ReadDocument(s Source, want string, decode func([]byte) error) (Place, erro
 // must be at least one Job; otherwise the input only says what is Unreadable.
 func read(sources []Source, want string, readers map[string]reader, reads func(group, kind string) bool) (*Input,
 	error) {
-	in, kinds := &Input{Skipped: Kinds{}}, Kinds{}
+	in, kinds := &Input{Skipped: Kinds{}, gone: map[types.UID]bool{}}, Kinds{}
 	var names []string
 	for _, s := range sources {
 		names = append(names, s.Name)
@@ -181,6 +184,8 @@ func read(sources []Source, want string, readers map[string]reader, reads func(g
 			}
 			if err != nil {
 				in.Unreadable = append(in.Unreadable, o.at.Unreadable(err))
+			} else if o.gone {
+				in.gone[o.uid()] = true
 			}
 		}
 	}
