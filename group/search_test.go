@@ -2,6 +2,7 @@ package group_test
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"maps"
 	"slices"
@@ -469,9 +470,11 @@ const (
 		{steps: [{action: RestartMember, charges: [all]}]}]}`
 )
 
+var long = flag.Bool("long", false, "two processes have as many failures as one, which takes half a minute")
+
 var searched = map[string]struct {
 	policy    string
-	one, both [3]int8 // which attempts fail, with one process and with two
+	one, both [3]int8 // which attempts fail, with one process, and with two unless -long is given
 }{
 	"apart":      {apart, [3]int8{0b11, 0b1, 0b1}, [3]int8{0b11, 0b1, 0}},
 	"escalating": {escalating, [3]int8{0b111, 0b1, 0}, [3]int8{0b11, 0, 0}},
@@ -486,6 +489,9 @@ func TestAllInterleavings(t *testing.T) {
 	for name, tc := range searched {
 		t.Run(name, func(t *testing.T) {
 			policy := policyOf(t, tc.policy)
+			if *long {
+				tc.both = tc.one
+			}
 			for _, pair := range [][2]*model{
 				{{failing: tc.one, replicas: 1}, {failing: tc.one, replicas: 1, crash: true, faults: 3}},
 				{{failing: tc.both, replicas: 1}, {failing: tc.both, replicas: 2, crash: true, faults: 1}},
