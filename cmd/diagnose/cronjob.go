@@ -3,6 +3,7 @@ package diagnose
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,7 +42,7 @@ type CronJob struct {
 
 // OfCronJob returns the diagnosis of a CronJob. jobs may have those of others. evidence.NextRun must be set.
 func OfCronJob(of *batchv1.CronJob, jobs []*batchv1.Job, now time.Time, evidence Evidence) CronJob {
-	c := &cronFacts{of: of, world: newWorld([]Evidence{evidence}), now: now}
+	c := &cronFacts{of: of, world: newWorld([]Evidence{evidence}), now: now, jobs: jobs}
 	c.events = c.about("CronJob", of.Namespace, of.Name)
 	for _, job := range jobs {
 		if metav1.IsControlledBy(job, of) && job.Namespace == of.Namespace {
@@ -73,6 +74,7 @@ type cronFacts struct {
 	world
 	of      *batchv1.CronJob
 	now     time.Time
+	jobs    []*batchv1.Job // of any owner
 	events  []*corev1.Event
 	due     time.Time // the start time whose Job the controller creates now; zero if there is none
 	tooMany bool      // the controller warns of the start times that were missed
@@ -130,7 +132,7 @@ func (c *cronFacts) lastBefore(since time.Time) (last time.Time, many bool) {
 // cronCauses says what the causes of CronJobs mean, and what to do.
 var cronCauses = []Entry{
 	{"CronJobStopped", AttentionHeld, "a CronJob is suspended, or is being deleted", "To resume a suspended CronJob, " +
-		"set spec.suspend to false. It then makes up for no start time that spec.startingDeadlineSeconds excludes."},
+		"set spec.suspend to false."},
 	{"ScheduleInvalid", AttentionStuck, "the schedule or the time zone of a CronJob is invalid, or the schedule " +
 		"matches no date", "Change spec.schedule or spec.timeZone."},
 	{"TimeZoneUnknown", AttentionStuck, "the CronJob controller does not know the time zone of a CronJob, though it " +
@@ -148,10 +150,19 @@ var cronCauses = []Entry{
 		"CronJob controller is running, and see the events: kubectl describe cronjob -n NAMESPACE CRONJOB. If the " +
 		"schedule was changed since, the next start time is the first that counts."},
 	{"RunMissed", AttentionLost, "no Job was created for the last start time of a CronJob, and none will be",
-		"If it must run now: kubectl create job -n NAMESPACE NAME --from=cronjob/CRONJOB."},
+		"If it must run now: kubectl create job -n NAMESPACE NAME --from=cronjob/CRONJOB. With a higher " +
+			"spec.startingDeadlineSeconds the controller makes up for a start time later, too."},
+	{"EveryMinute", AttentionWait, "the schedule of a CronJob has hours and no minute, so that it starts a Job in each " +
+		"minute of them", "If one start is meant, set the first field of spec.schedule, as in \"0 2 * * *\"."},
+	{"RunHangs", AttentionWait, "without concurrencyPolicy Forbid, a Job has been active for more than an " +
+		"hour, and three times as long as the last ones took", "See why it does not end. With " +
+		"spec.jobTemplate.spec.activeDeadlineSeconds later Jobs end in time."},
+	{"RunsTooLong", AttentionWait, "the last Jobs of a CronJob took longer than the time between two start times",
+		"Start them less often, or make them shorter. With concurrencyPolicy Forbid they start late, and start times " +
+			"pass without a Job; with Allow they overlap."},
 	{"RunsReplaced", AttentionStuck, "with concurrencyPolicy Replace, Jobs were deleted before they ended, and none " +
-		"has succeeded since", "The Jobs take longer than the schedule leaves: start them less often, or set " +
-		"spec.concurrencyPolicy to Forbid."},
+		"has succeeded since", "See what the pods of the last Job wait for, if they do. If they only take longer than " +
+		"the schedule leaves, start them less often, or set spec.concurrencyPolicy to Forbid."},
 	{"RunsFail", AttentionLost, "the last Job of a CronJob that has ended has failed", "See why that Job failed."},
 	{"Scheduled", AttentionNone, "a CronJob creates its Jobs by its schedule", ""},
 }
@@ -178,7 +189,8 @@ func (c *cronFacts) diagnose() {
 	switch {
 	case c.of.DeletionTimestamp != nil || suspended:
 		c.Next = time.Time{}
-		text := "the CronJob is " + either(suspended, "suspended", "being deleted") + ", so it creates no Job"
+		text := "the CronJob is " + either(suspended, "suspended"+c.suspendedBy(), "being deleted") +
+			", so it creates no Job" + textIf(c.Missed > 0, "; "+c.starts())
 		if suspended && !c.due.IsZero() {
 			text += "; once it is resumed, it makes up for start time " + c.date(c.due)
 		}
@@ -197,11 +209,54 @@ func (c *cronFacts) diagnose() {
 		return
 	}
 	c.unstarted()
+	c.often()
 	c.ends()
 	if c.Causes == nil {
 		jobs, _ := c.active()
 		c.add("Scheduled", joined("; ", jobs, "the next Job is due at "+c.date(c.Next)+", in "+
 			duration.HumanDuration(c.Next.Sub(c.now)), c.skipped()), nil)
+	}
+}
+
+// suspendedBy says who has suspended the CronJob, and when; empty if that is not known.
+func (c *cronFacts) suspendedBy() (text string) {
+	for _, of := range c.of.ManagedFields {
+		if of.FieldsV1 != nil && strings.Contains(of.FieldsV1.GetRawString(), `"f:suspend":`) {
+			text = " by " + of.Manager + " at " + c.date(cmp.Or(of.Time, &metav1.Time{}).Time) + " or before"
+		}
+	}
+	return text
+}
+
+// often finds that Jobs start more often than they should.
+func (c *cronFacts) often() {
+	fields := strings.Fields(c.of.Spec.Schedule)
+	if len(fields) == 5 && (fields[0] == "*" || fields[0] == "*/1") && fields[1][0] != '*' {
+		c.add("EveryMinute", "the schedule "+strconv.Quote(c.of.Spec.Schedule)+" starts a Job in each minute of these hours", nil)
+	}
+	var between time.Duration // at most
+	for n, t := 0, c.Next; n < 8 && !t.IsZero(); n, t = n+1, c.next(t) {
+		between = max(between, c.next(t).Sub(t))
+	}
+	const some = 3
+	var took []time.Duration
+	for _, job := range c.Runs {
+		if end := jobstatus.Finished(job); end != nil && job.Status.StartTime != nil && len(took) < some {
+			took = append(took, end.LastTransitionTime.Sub(job.Status.StartTime.Time))
+		}
+	}
+	slices.Sort(took)
+	jobs, since := c.active()
+	long := slices.Max(append(took, 0))
+	least := either(long > 0, 3*long, between)
+	if c.of.Spec.ConcurrencyPolicy != batchv1.ForbidConcurrent && !since.IsZero() && c.now.Sub(since) > max(time.Hour, least) {
+		c.add("RunHangs", jobs+either(long > 0, "; the last ones took at most "+duration.HumanDuration(long),
+			"; the next one has started beside it"), nil)
+	}
+	if len(took) > 1 && took[0] > between {
+		c.add("RunsTooLong", joined("; ", fmt.Sprintf("the last %d Jobs took %s to %s, and start times are at most %s apart",
+			len(took), duration.HumanDuration(took[0]), duration.HumanDuration(took[len(took)-1]),
+			duration.HumanDuration(between)), jobs), nil)
 	}
 }
 
@@ -249,11 +304,12 @@ func (c *cronFacts) unstarted() {
 	case c.Missed == 0:
 	case refusal != nil && refusal.Reason == "FailedCreate" && !timeOf(refusal).Before(c.First):
 		c.add("JobRefused", "no Job can be created, as of "+c.lasting(timeOf(refusal))+" ago: "+
-			strings.TrimPrefix(oneLine(refusal.Message), "Error creating job: ")+"; "+c.starts(), refusal)
+			strings.TrimPrefix(oneLine(refusal.Message), "Error creating job: ")+c.inQuota(refusal)+"; "+c.starts(), refusal)
 	case c.of.Spec.ConcurrencyPolicy == batchv1.ForbidConcurrent && jobs != "":
 		long := c.Missed >= 3 && c.now.Sub(cmp.Or(since, c.First)) > 24*time.Hour
 		c.add(either[explain.Code](long, "RunBlocked", "RunWaits"), jobs+", keeps the next one from starting "+
-			"(concurrencyPolicy Forbid): "+c.starts(), lastEvent(c.events, reasonIs("JobAlreadyActive")))
+			"(concurrencyPolicy Forbid): "+c.starts()+textIf(!c.due.IsZero(), "; the Job of the last one starts as soon as "+
+			"it ends"), lastEvent(c.events, reasonIs("JobAlreadyActive")))
 	case !c.due.IsZero() && (late(c.due) || dense && late(c.First)):
 		c.add("RunOverdue", c.starts(), nil)
 	case c.due.IsZero() && late(c.First):
@@ -264,6 +320,28 @@ func (c *cronFacts) unstarted() {
 		}
 		c.add("RunMissed", c.starts()+"; "+why, lastEvent(c.events, reasonIs("MissSchedule")))
 	}
+}
+
+// inQuota says how many of the Jobs that count towards a quota have ended, and which CronJob has most of these; empty if
+// an event is not about such a quota.
+func (c *cronFacts) inQuota(refusal *corev1.Event) string {
+	if !mentions(refusal.Message, "count/jobs.batch") {
+		return ""
+	}
+	of, ended := map[string]int{}, 0
+	for _, job := range c.jobs {
+		if owner := metav1.GetControllerOfNoCopy(job); job.Namespace == c.of.Namespace && jobstatus.Finished(job) != nil {
+			of[cmp.Or(owner, &metav1.OwnerReference{Name: job.Name}).Name]++
+			ended++
+		}
+	}
+	if ended == 0 {
+		return ""
+	}
+	names := slices.Sorted(maps.Keys(of))
+	most := slices.MaxFunc(names, func(a, b string) int { return of[a] - of[b] })
+	return fmt.Sprintf("; %s of the namespace %s ended and %s kept, %d of them of %s", count(ended, "Job"),
+		either(ended == 1, "has", "have"), either(ended == 1, "is", "are"), of[most], most)
 }
 
 // starts says which start times were missed.
@@ -334,7 +412,8 @@ func (c *cronFacts) replaced() (n int, first time.Time, last *corev1.Event) {
 		start := time.Unix(minutes*60, 0)
 		next := c.next(start)
 		created := c.created(fmt.Sprintf("%s-%d", c.of.Name, next.Unix()/60))
-		if at := timeOf(e); err == nil && !at.Before(next) && !at.After(created) {
+		limit := cmp.Or(created, next.Add(patience/4)) // the event that the next one was created may be missing
+		if at := timeOf(e); err == nil && !at.Before(next) && !at.After(limit) {
 			n += int(max(1, e.Count))
 			first, last = cmp.Or(first, start), e
 		}

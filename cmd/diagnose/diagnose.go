@@ -99,7 +99,7 @@ func (d Diagnosis) Causes() []Cause {
 		}
 	}
 	if at := f.deadline(); all[0].Attention == AttentionStuck && f.goesOn() && !f.suspended() && at.After(f.Now) &&
-		f.Job.Spec.ActiveDeadlineSeconds != nil {
+		f.Job.Spec.ActiveDeadlineSeconds != nil && all[0].Code != "ManagerSilent" {
 		all[0].Text += "; spec.activeDeadlineSeconds fails the Job at " + f.clock(at)
 	}
 	return all
@@ -298,11 +298,15 @@ func Unmanaged(job *batchv1.Job, evidence ...Evidence) Cause {
 		f := &facts{Facts: &decide.Facts{Job: job}, world: newWorld(evidence)}
 		w, active := f.workload(), job.Status.Active
 		cluster := w.text("status", "clusterName")
+		link := f.find("MultiKueueCluster", "", cluster).condition("Active")
+		lost := textIf(link.text("status") == "False", "Kueue cannot reach that cluster since "+
+			link.text("lastTransitionTime")+", so that the status may be old: "+
+			oneLine(joined(": ", link.text("reason"), link.text("message"))))
 		return Cause{Reason: explain.Reason{Code: "MultiKueue", Text: joined("; ", "MultiKueue runs the Job in "+
 			either(cluster == "", "a worker cluster", "worker cluster "+cluster),
 			fmt.Sprintf("by the status %s active, %d succeeded, %d failed", count(active, "pod")+
 				either(active == 1, " is", " are"), job.Status.Succeeded, job.Status.Failed),
-			w.pendingCheck())}, Advice: either(cluster == "", multiKueueAdvice, "The Job and its pods are in cluster "+
+			lost, w.pendingCheck())}, Advice: either(cluster == "", multiKueueAdvice, "The Job and its pods are in cluster "+
 			cluster+": explain the Job "+job.Name+" there.")}
 	}
 	return Cause{Reason: explain.Reason{Code: "ManagedElsewhere",

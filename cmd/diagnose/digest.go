@@ -145,7 +145,8 @@ func (f *facts) grouped(pods []*record) (all []Group) {
 		least := either(len(nodes) > 1, 2, 3)
 		node := g.example.Pod.Spec.NodeName
 		elsewhere := func(r *record) bool { return r.Pod.Spec.NodeName != "" && r.Pod.Spec.NodeName != node }
-		if len(g.Nodes) == 1 && len(g.Pods) >= least && slices.ContainsFunc(f.pods, elsewhere) && !f.ownFault(g, pods) {
+		if len(g.Nodes) == 1 && len(g.Pods) >= least && !f.ownFault(g, pods) &&
+			(slices.ContainsFunc(f.pods, elsewhere) || f.damage(node) != "") {
 			g.node = node
 			g.Text += ", all on node " + g.node
 		}
@@ -154,6 +155,24 @@ func (f *facts) grouped(pods []*record) (all []Group) {
 		return cmp.Or(cmp.Compare(len(b.Pods), len(a.Pods)), b.Last.Compare(a.Last))
 	})
 	return all
+}
+
+// damage says what a condition that Kubernetes does not know says against a node; empty if none does. Monitors of nodes
+// set such conditions: True is bad, unless the name says that something is well.
+func (f *facts) damage(node string) string {
+	for _, c := range cmp.Or(f.nodes[node], &corev1.Node{}).Status.Conditions {
+		switch c.Type {
+		case corev1.NodeReady, corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure,
+			corev1.NodeNetworkUnavailable:
+			continue
+		}
+		well := strings.HasSuffix(string(c.Type), "Ready") || strings.HasSuffix(string(c.Type), "Healthy")
+		if c.Status == either(well, corev1.ConditionFalse, corev1.ConditionTrue) {
+			return " (" + joined(": ", string(c.Type)+" is "+string(c.Status)+" since "+f.clock(c.LastTransitionTime.Time),
+				c.Reason, oneLine(c.Message)) + ")"
+		}
+	}
+	return ""
 }
 
 // ownFault reports whether something other than their one node explains why the pods of a group failed: they alone of
@@ -192,6 +211,8 @@ func (f *facts) alike(r *record) Group {
 		g.Text = joined(" by ", "disrupted", disruption.Reason)
 	case is.End == nil:
 		g.Text = either(is.deleted, "deleted", "no reason given")
+	case f.systemOOM(r, is.End) != nil:
+		g.Text = "OOMKilled by a node out of memory (container " + g.Container + ")"
 	default:
 		g.Text = either(end.Reason == "OOMKilled", end.Reason, explain.Exit(end)) + " (container " + g.Container + ")"
 		g.Text = strings.Replace(g.Text, ") (", ", ", 1) // of a signal

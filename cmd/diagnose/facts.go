@@ -3,7 +3,6 @@ package diagnose
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -113,8 +112,6 @@ func (f *facts) notReady(name string) string {
 	}
 	since, not := notReadySince(node)
 	switch {
-	case not && since.IsZero() && readyCondition(node) == nil:
-		return "node " + node.Name + " is NotReady"
 	case not && (since.IsZero() || f.overdue(since)):
 		return joined(": ", "node "+node.Name+" has been NotReady since "+f.clock(since), kubeletSays(node))
 	}
@@ -131,11 +128,10 @@ func (f *facts) notReadySince(name string) (since time.Time) {
 }
 
 func notReadySince(node *corev1.Node) (since time.Time, not bool) {
-	c := readyCondition(node)
-	if c == nil {
-		return since, true
+	if c := readyCondition(node); c != nil {
+		return c.LastTransitionTime.Time, c.Status != corev1.ConditionTrue
 	}
-	return c.LastTransitionTime.Time, c.Status != corev1.ConditionTrue
+	return since, false // the input has only a part of the Node
 }
 
 // kubeletSays returns why a node is not ready by its kubelet, which runs: say, PLEG or CNI. It is empty if the kubelet
@@ -192,7 +188,7 @@ func (f *facts) podsMissing() explain.Reason {
 // backoffUnknown finds that the status counts failures whose pods were not given, so that the next pod may wait for
 // longer. If none was given, only the managed fields show whether the status has changed since; kubectl hides them.
 func (f *facts) backoffUnknown() explain.Reason {
-	job, given, longest := f.Job, f.failedGiven(), f.Spec.Delays.Delay(math.MaxInt32)
+	job, given, longest := f.Job, f.failedGiven(), f.Spec.Delays.Delay(f.Progress.Failed)
 	over := len(job.ManagedFields) > 0 && f.overdue(f.change.Add(longest))
 	wait, text := "for up to "+duration.HumanDuration(longest), "none of the pods was given"
 	if given > 0 {

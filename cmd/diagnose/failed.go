@@ -220,8 +220,14 @@ func (f *facts) textFailed() found {
 	limit := f.limit(reason)
 	if r == nil {
 		says := cmp.Or(f.addGone(&c), f.neverCreated(&c))
+		if reason == batchv1.JobReasonDeadlineExceeded {
+			says = joined("; ", f.spent(), says)
+		}
 		_, _, given := f.failures(func(*record) bool { return true })
-		c.text = joined("; ", joined(": ", reason, message), limit, says,
+		none := reason == batchv1.JobReasonDeadlineExceeded && f.Job.Status.Failed+f.Job.Status.Succeeded == 0 &&
+			jobstatus.Finished(f.Job) != nil && limit != "" && says == ""
+		c.text = joined("; ", joined(": ", reason, message), limit, says, textIf(none, "it has had no pod: those that are "+
+			"deleted at the deadline count as failed, and none has"),
 			textIf(says == "" && limit != "" && max(f.Progress.Failed, f.Job.Status.Failed) > int32(given),
 				"none of its failed pods was given"))
 		return c
@@ -271,7 +277,7 @@ func (f *facts) howFailed(r *record, of *Digest, byRule bool) (how string, shown
 	if g == nil || len(g.Pods) == 1 {
 		return says(r), r
 	}
-	most := of.ofFailed(g) + ", such as "
+	most := of.ofFailed(g) + textIf(g.node != "", f.damage(g.node)) + ", such as "
 	switch {
 	case slices.Contains(g.records, r):
 		return most + says(r), r

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -29,6 +30,31 @@ func decided(code explain.Code) func(*facts) found {
 		}
 		return c
 	}
+}
+
+// lastTry says that one more failure makes the Job fail; empty if there may be more.
+func (f *facts) lastTry() string {
+	limit := f.Spec.Limit.PerJob
+	return textIf(f.Progress.Failed >= limit && limit > 0, fmt.Sprintf("; one more failure fails the Job, unless "+
+		"spec.backoffLimit (%d) is raised before", limit))
+}
+
+// awaitingTermination finds that replacements wait, with why the first pod terminates and how long it may.
+func awaitingTermination(f *facts) found {
+	c := decided(explain.JobAwaitingTermination)(f)
+	i := slices.IndexFunc(f.pods, func(r *record) bool { return r.Pod.DeletionTimestamp != nil && !hasEnded(r.Pod) })
+	if c.reason.Text == "" || i < 0 {
+		return c
+	}
+	pod, why := f.pods[i].Pod, condition(f.pods[i].Pod, corev1.DisruptionTarget)
+	if pod.DeletionTimestamp.After(f.Now) {
+		c.reason.Text += ": pod " + pod.Name + " may take until " + f.clock(pod.DeletionTimestamp.Time)
+	}
+	if e := lastEvent(f.events[pod.UID], disrupts); e != nil {
+		why.Message = joined(": ", e.Reason, f.preemptorIn(unnamed(e)))
+	}
+	c.reason.Text += textIf(why.Status == corev1.ConditionTrue, "; it is disrupted: "+joined(": ", why.Reason, oneLine(why.Message)))
+	return c
 }
 
 // suspendedSince finds that the Job is suspended, since when, and which client has written that, as far as it is known.
@@ -80,8 +106,8 @@ func running(f *facts) (c found) {
 }
 
 // backingOff finds that the next pod waits, and which failure its delay follows, if that pod is known.
-func backingOff(f *facts) found {
-	c := decided(explain.JobBackingOff)(f)
+func backingOff(f *facts) (c found) {
+	c = decided(explain.JobBackingOff)(f)
 	i := slices.IndexFunc(f.pods, func(p *record) bool {
 		if !f.PerIndex() {
 			return p.Failed && p.Valid && p.Finish().Equal(f.Plan.Record.LastFailure)
@@ -101,6 +127,7 @@ func backingOff(f *facts) found {
 	}
 	last := f.pods[i]
 	f.show(&c, last)
+	defer func() { c.reason.Text += f.lastTry() }()
 	c.reason.Text += ", " + duration.HumanDuration(c.reason.Until.Sub(last.Finish())) + " after " + f.named(last) +
 		" failed: " + c.signs.Fault
 	g := f.digest.leading(last)
@@ -185,7 +212,9 @@ func overdueTermination(mild bool) func(*facts) found {
 			c = f.terminationOverdue()
 		}
 		if c.text != "" {
-			c.text = joined("; ", succeeding(f).reason.Text, c.text)
+			fails := f.failureReason()
+			c.text = joined("; ", succeeding(f).reason.Text, textIf(fails != "" && f.reason.Code == explain.JobEnding,
+				"the Job fails: "+fails), c.text)
 		}
 		if c.text != "" && f.goesOn() && !mild {
 			c.text += "; the Job replaces pods only once they have terminated"
@@ -225,6 +254,16 @@ func held(state string) func(*facts) found {
 		}
 		return c
 	}
+}
+
+// heldUnready finds that Kueue has evicted the Job because its pods were not ready in time, and why the last of them were
+// not, by the events that are left.
+func heldUnready(f *facts) found {
+	c := held(workloadUnready)(f)
+	if c.text != "" {
+		c.text = joined("; ", c.text, f.addGone(&c))
+	}
+	return c
 }
 
 // ownerSuspended returns the finder for an owner that keeps the Job suspended, and is suspended itself or not.

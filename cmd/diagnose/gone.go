@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
 )
 
 // Events outlive pods. Of a Job that ran out of time, or whose pods restart their containers, they are all that is
@@ -213,6 +214,26 @@ func (f *facts) neverCreated(c *found) string {
 	return "no pod was created: " + strings.TrimPrefix(oneLine(e.Message), "Error creating: ")
 }
 
+// spent says what the last pod that is gone did with the time until the deadline, by its events; empty if they do not say
+// that it started.
+func (f *facts) spent() string {
+	var name string
+	var node, run time.Time
+	for of, events := range f.gonePods() {
+		placed, started := lastEvent(events, reasonIs("Scheduled")), lastEvent(events, reasonIs("Started"))
+		if placed != nil && started != nil && timeOf(started).After(run) {
+			name, node, run = of, timeOf(placed), timeOf(started)
+		}
+	}
+	since, end := f.Job.Status.StartTime, f.deadline()
+	if name == "" || since == nil || !end.After(run) {
+		return ""
+	}
+	return fmt.Sprintf("pod %s, which is gone, got a node after %s, started after %s, and ran for %s", name,
+		duration.HumanDuration(node.Sub(since.Time)), duration.HumanDuration(run.Sub(since.Time)),
+		duration.HumanDuration(end.Sub(run)))
+}
+
 // ran reports whether anything shows that a container of the Job has run.
 func (f *facts) ran() bool {
 	started := false
@@ -228,8 +249,9 @@ func (f *facts) lastWord(name string, events []*corev1.Event) *corev1.Event {
 	if e := lastEvent(events, reasonIs("Preempted")); e != nil { // pkg/scheduler/framework/preemption/executor.go
 		return e
 	}
-	if e := lastEvent(events, containerBacksOff); e != nil {
-		return cmp.Or(lastEvent(events, killedByProbe), e)
+	killed := lastEvent(events, killedByProbe)
+	if e := lastEvent(events, containerBacksOff); e != nil || killed != nil && f.countsRestarts() {
+		return cmp.Or(killed, e)
 	}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: f.Job.Namespace}}
 	if e := (&podFacts{Pod: pod, f: f, events: events}).warning(); e != nil {

@@ -45,7 +45,7 @@ var kinds = []kind{
 	{group: "jobset.x-k8s.io", name: "JobSet", held: jobSetHeld, keeps: true, says: jobSetSays,
 		deletes: jobSetDeletes},
 	{group: "trainer.kubeflow.org", name: "TrainJob", held: suspended, keeps: true},
-	{group: kueueGroup, name: "Workload"},
+	{group: kueueGroup, name: "Workload"}, {group: kueueGroup, name: "MultiKueueCluster"},
 	{group: "scheduling.k8s.io", name: "PodGroup"},
 	{group: "scheduling.x-k8s.io", name: "PodGroup"},
 	{group: "scheduling.volcano.sh", name: "PodGroup"},
@@ -97,7 +97,7 @@ func cronJobSays(f *facts, of owner, failed bool) string {
 	}
 	c := OfCronJob(cron, nil, f.Now, Evidence{ready: &f.world})
 	first, next := c.Causes[0], "the next Job is due at "+c.Next.Format(time.RFC3339)
-	return of.String() + ": " + joined("; ", first.Text, textIf(first.Code != "Scheduled" && !c.Next.IsZero(), next),
+	return of.String() + ": " + joined("; ", first.Text, textIf(first.Code != "Scheduled" && first.Code != "RunWaits" && !c.Next.IsZero(), next),
 		textIf(!failed && !c.Next.IsZero(), c.Policy))
 }
 
@@ -179,6 +179,7 @@ const (
 	workloadStopped = "stopped" // its queue is stopped
 	workloadMissing = "missing" // its queue does not exist
 	workloadLate    = "late"    // it is admitted, and the Job should have been resumed
+	workloadBehind  = "behind"  // Kueue has not looked at it: one before it asks for more than there is
 )
 
 // pendingCheck says which admission check of a Workload is not Ready; empty if all are.
@@ -216,7 +217,7 @@ func (f *facts) workloadSays() (state, text string) {
 	switch {
 	case !at.IsZero():
 		return textIf(f.overdue(at) && !f.ownerResumed(), workloadLate), name + " was admitted " + f.ago(at)
-	case reserved.text("reason") == "ExceedsMaxQuota" || strings.Contains(message, "> maximum capacity"):
+	case tooMuch(w):
 		return workloadNever, name + ": " + message
 	case reserved.text("status") == "False" && (strings.Contains(message, "is stopped") ||
 		strings.Contains(message, "missing") || strings.Contains(message, "is inactive")):
@@ -231,7 +232,34 @@ func (f *facts) workloadSays() (state, text string) {
 	case reserved.text("status") == "False":
 		return "", joined(": ", name, reserved.text("reason"), message)
 	}
+	if first := f.blocked(w); first != nil {
+		return workloadBehind, "Kueue has not looked at " + name + ": before it in the queue, " + first.name() + ": " +
+			first.condition("QuotaReserved").text("message")
+	}
 	return "", ""
+}
+
+// tooMuch reports whether a Workload needs more than its ClusterQueue can ever have.
+func tooMuch(w object) bool {
+	reserved := w.condition("QuotaReserved")
+	return reserved.text("reason") == "ExceedsMaxQuota" || strings.Contains(reserved.text("message"), "> maximum capacity")
+}
+
+// blocked returns a Workload that has the queue of another one, is older, and needs more than there is: with StrictFIFO,
+// Kueue looks at none behind it. It is nil if there is none, or Kueue has looked at the other one.
+func (f *facts) blocked(w object) object {
+	since := w.time("metadata", "creationTimestamp")
+	if w.condition("QuotaReserved") != nil || !f.overdue(since) {
+		return nil
+	}
+	for _, o := range f.objects {
+		if o.text("kind") == "Workload" && o.text("metadata", "namespace") == f.Job.Namespace && tooMuch(o) &&
+			o.text("spec", "queueName") == w.text("spec", "queueName") &&
+			o.time("metadata", "creationTimestamp").Before(since) {
+			return o
+		}
+	}
+	return nil
 }
 
 // admitted returns since when the Workload is admitted; zero if it is not, is evicted, or is not given.

@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/labels"
 )
 
 // nodeUnwell finds a node that is not ready by what its kubelet says.
@@ -326,6 +327,22 @@ func tooLarge(p *podFacts) (s sign) {
 		}
 	}
 	return sign{}
+}
+
+// noNodeSelected finds that no node which is given has the labels of the pod's node selector, though the scheduler saw
+// that of none that is cordoned.
+func noNodeSelected(p *podFacts) sign {
+	s := unschedulable("node affinity/selector", "were unschedulable")(p)
+	fits := func(node *corev1.Node) bool {
+		return labels.SelectorFromSet(p.Spec.NodeSelector).Matches(labels.Set(node.Labels))
+	}
+	if s.text == "" || len(p.Spec.NodeSelector) == 0 || len(p.f.nodes) == 0 ||
+		slices.ContainsFunc(slices.Collect(maps.Values(p.f.nodes)), fits) {
+		return sign{}
+	}
+	s.text = strings.TrimSuffix(s.text, ".") + "; none of the " + count(len(p.f.nodes), "node") +
+		" given matches the nodeSelector " + labels.Set(p.Spec.NodeSelector).String()
+	return s
 }
 
 // claimUnallocated finds that nodes lack a device that a ResourceClaim asks for, with who holds such devices.

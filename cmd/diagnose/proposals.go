@@ -213,7 +213,7 @@ func sameExitCode(w *whatIf) (is Pattern) {
 	switch {
 	case len(g.Pods) < fewest || 2*len(g.Pods) <= len(w.counted), code < 1 || code > 127,
 		fault.disrupted || g.example.Pod.Status.Reason != "", w.Job.Spec.SuccessPolicy != nil && !perIndex,
-		len(g.Nodes) == 1 && slices.ContainsFunc(w.pods, elsewhere),
+		g.node != "" || len(g.Nodes) == 1 && slices.ContainsFunc(w.pods, elsewhere),
 		either(w.Indexed(), slices.ContainsFunc(g.records, succeeds), w.Progress.Succeeded > 0),
 		slices.ContainsFunc(g.records, goesOn):
 		return is

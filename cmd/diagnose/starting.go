@@ -30,6 +30,11 @@ var volumeInUse = []string{"Waiting for detach", "Multi-Attach error"}
 // wordOnly matches what the kubelet adds to the event that says why (pkg/kubelet/images/image_manager.go).
 var wordOnly = regexp.MustCompile(`^Error: \w+$`)
 
+// timedOut reports whether the kubelet has waited in vain for a volume, and does not know why.
+func timedOut(e *corev1.Event) bool {
+	return e.Reason == "FailedMount" && mentions(e.Message, "timed out", "context deadline exceeded")
+}
+
 // warning returns the warning that keeps the pod from starting: of those since the last progress, the one
 // that says most. A mount that times out waits for what an earlier warning says.
 func (p *podFacts) warning() (best *corev1.Event) {
@@ -39,8 +44,7 @@ func (p *podFacts) warning() (best *corev1.Event) {
 			return 4
 		case e.Reason == "FailedAttachVolume" || e.Reason == "FailedCreatePodSandBox":
 			return 3
-		case e.Reason == "FailedMount" && mentions(e.Message, "timed out", "context deadline exceeded"),
-			wordOnly.MatchString(e.Message):
+		case timedOut(e), wordOnly.MatchString(e.Message):
 			return 1
 		case e.Reason == "FailedSync":
 			return 0
@@ -114,13 +118,10 @@ func volumeHeld(serves bool) func(*podFacts) sign {
 // does not end by itself. No event says this if events are missing, or the volume needs no attachment.
 func (p *podFacts) claimOnNode(serves bool) (s sign) {
 	s = startOverdue(p)
-	if s.text == "" || p.warning() != nil {
+	if w := p.warning(); s.text == "" || w != nil && !timedOut(w) {
 		return sign{}
 	}
-	claims := slices.DeleteFunc(p.f.claims(p.Pod), func(name string) bool {
-		modes, _ := p.f.find("PersistentVolumeClaim", p.Namespace, name).at("spec")["accessModes"].([]any)
-		return len(modes) != 1 || !mentions(fmt.Sprint(modes[0]), "ReadWriteOnce")
-	})
+	claims := slices.DeleteFunc(p.f.claims(p.Pod), func(name string) bool { return !p.f.oneNodeOnly(p.Namespace, name) })
 	for _, holder := range p.f.neighbours() {
 		i := slices.IndexFunc(claims, func(name string) bool { return mounts(holder, name) })
 		if i >= 0 && holder.Namespace == p.Namespace && !hasEnded(holder) && endsNot(holder) == serves &&
@@ -131,6 +132,33 @@ func (p *podFacts) claimOnNode(serves bool) (s sign) {
 		}
 	}
 	return sign{}
+}
+
+// volumeShared finds that the pod cannot have a volume for one node alone, because another pod of its Job has it.
+func volumeShared(p *podFacts) (s sign) {
+	if s = startFailing([]string{"FailedAttachVolume"}, volumeInUse...)(p); s.text == "" {
+		s = unschedulable("volume node affinity conflict", "PersistentVolume's node affinity")(p)
+	}
+	if s.text == "" {
+		return s
+	}
+	for _, r := range p.f.pods {
+		for _, name := range p.f.claims(p.Pod) {
+			if r.Pod.Name != p.Name && !hasEnded(r.Pod) && r.Pod.Spec.NodeName != "" && r.Pod.Spec.NodeName != p.node &&
+				mounts(r.Pod, name) && p.f.oneNodeOnly(p.Namespace, name) {
+				s.text += "; pod " + r.Pod.Name + " of the same Job has PersistentVolumeClaim " + name + " (ReadWriteOnce) on node " +
+					r.Pod.Spec.NodeName
+				return s
+			}
+		}
+	}
+	return sign{}
+}
+
+// oneNodeOnly reports whether a claim is given and can be on one node at a time.
+func (f *facts) oneNodeOnly(namespace, claim string) bool {
+	modes, _ := f.find("PersistentVolumeClaim", namespace, claim).at("spec")["accessModes"].([]any)
+	return len(modes) == 1 && mentions(fmt.Sprint(modes[0]), "ReadWriteOnce")
 }
 
 // endsNot reports whether a pod does not end by itself.

@@ -123,11 +123,15 @@ var causes = slices.Concat([]row{
 	{code: "EvictedByKueue", attention: AttentionHeld, group: groupSuspended,
 		means: "Kueue has evicted the Job, because its pods were not ready in time",
 		advice: "See why the pods were not ready: kubectl get events -n NAMESPACE. Kueue admits the Job again; if it " +
-			"is resumed by hand, Kueue suspends it again.", job: held(workloadUnready)},
+			"is resumed by hand, Kueue suspends it again.", job: heldUnready},
 	{code: "EvictedByKueue", attention: AttentionHeld, group: groupSuspended,
 		means:  "Kueue has evicted or preempted the Job, and admits it again when there is quota",
 		advice: "Wait, or raise its priority or the quota. If you resume the Job by hand, Kueue suspends it again.",
 		job:    held(workloadEvicted)},
+	{code: "QueuedByKueue", attention: AttentionStuck, group: groupSuspended,
+		means: "Kueue has not looked at the Job's Workload, because one before it in the queue can never be admitted",
+		advice: "Let that Workload ask for less, or set its spec.active to false; Kueue then goes on. Or let the " +
+			"ClusterQueue have queueingStrategy BestEffortFIFO.", job: held(workloadBehind)},
 	{code: "QueuedByKueue", attention: AttentionStuck, group: groupSuspended,
 		means: "Kueue admitted the Job's Workload two minutes ago or more, and has not resumed the Job",
 		advice: "Look at Kueue's controller, and at the events of the Job: kubectl describe job -n NAMESPACE JOB. " +
@@ -243,6 +247,9 @@ var causes = slices.Concat([]row{
 		advice: "Create the PersistentVolumeClaim, or fix its storage class or size: kubectl describe pvc -n " +
 			"NAMESPACE.", pod: volumeUnbound},
 }), ofPods("Unschedulable", "cannot be scheduled", []row{
+	{means: "no node given has the labels of the node selector",
+		advice: "Label nodes as the nodeSelector of the pod template says, or change it." + templateAdvice,
+		pod:    noNodeSelected},
 	{means: "the other nodes are in another place than a volume of the pods, and nodes are cordoned",
 		advice: "Uncordon the node that is where the volume is: kubectl uncordon. Else add a node there.",
 		pod:    cordoned},
@@ -251,6 +258,10 @@ var causes = slices.Concat([]row{
 			"the pods would not fit on an empty node, either.",
 		pod: tooLarge},
 }), []row{
+	{code: "VolumeInUse", attention: AttentionStuck, cannot: "cannot have a volume that another pod of the Job has",
+		means: "a volume of the pods can be on one node at a time, and another pod of the same Job has it there",
+		advice: "Set spec.parallelism to 1, or give the pods a volume that several nodes can mount (ReadWriteMany), or " +
+			"one each: a volume claim template (volumes[].ephemeral)." + templateAdvice, pod: volumeShared},
 	{code: "ScaleUpRefused", attention: AttentionStuck, cannot: "cannot be scheduled, and no node is added",
 		means:  "nodes lack a resource, and an event says that the autoscaler adds none",
 		advice: "Raise the maximum size of a node group that fits, lower the requests, or wait until other pods end.",
@@ -485,7 +496,7 @@ var causes = slices.Concat([]row{
 		advice: "HOW The delay ends by itself.", job: backingOff},
 	{code: explain.JobAwaitingTermination, attention: AttentionWait,
 		means: "pods that are being deleted are replaced once they have terminated",
-		job:   decided(explain.JobAwaitingTermination)},
+		job:   awaitingTermination},
 	{code: explain.JobNoParallelism, attention: AttentionHeld, means: "spec.parallelism is 0",
 		advice: "Set spec.parallelism above 0.", job: decided(explain.JobNoParallelism)},
 	{code: "PodsStarting", cannot: "must still start",

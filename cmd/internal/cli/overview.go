@@ -10,6 +10,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/jobfate/jobfate/cmd/diagnose"
 	"github.com/jobfate/jobfate/cmd/internal/kubefile"
 )
@@ -28,7 +31,7 @@ func choose(in *kubefile.Input, wanted string) error {
 			return fmt.Errorf("%s is a second Job %s; the first is %s", m.At, m.Job.Name, at)
 		}
 		first[name] = m.At
-		if wanted == m.Job.Name || wanted == name {
+		if wanted == m.Job.Name || wanted == name || wanted == "job/"+m.Job.Name {
 			chosen = append(chosen, m)
 		}
 	}
@@ -85,6 +88,11 @@ func (x *Explain) List(env Environment, in Objects) (*View, error) {
 			v.reports = append(v.reports, r)
 		}
 	}
+	for _, r := range v.reports {
+		if r.Reason.attention == diagnose.AttentionLost && madeUpFor(in, r) {
+			r.Reason.attention, r.Reason.Text = diagnose.AttentionNone, r.Reason.Text+"; a later Job of its CronJob has succeeded"
+		}
+	}
 	for _, cron := range in.CronJobs {
 		c := x.cronJob(in, evidence, cron, now)
 		if !x.Troubled || x.all || c.Reason.attention > diagnose.AttentionNone {
@@ -97,6 +105,20 @@ func (x *Explain) List(env Environment, in Objects) (*View, error) {
 		return nil, v.err
 	}
 	return v, nil
+}
+
+// madeUpFor reports whether a Job of the same CronJob has succeeded since one has failed.
+func madeUpFor(in Objects, r *report) bool {
+	at := slices.IndexFunc(in.Jobs, func(m *kubefile.Manifest) bool { return string(m.Job.UID) == r.Job.UID })
+	of := metav1.GetControllerOfNoCopy(in.Jobs[at].Job)
+	return of != nil && of.Kind == "CronJob" && r.Ended != nil &&
+		(slices.ContainsFunc(in.Jobs, func(m *kubefile.Manifest) bool {
+			by, done := metav1.GetControllerOfNoCopy(m.Job), m.Job.Status.CompletionTime
+			return by != nil && by.UID == of.UID && done != nil && done.After(*r.Ended)
+		}) || slices.ContainsFunc(in.CronJobs, func(c *batchv1.CronJob) bool {
+			last := c.Status.LastSuccessfulTime
+			return c.UID == of.UID && last != nil && last.After(*r.Ended)
+		}))
 }
 
 // value returns what JSON and YAML print.
