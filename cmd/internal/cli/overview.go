@@ -149,6 +149,13 @@ func (v *View) text(p paint, all bool) string {
 	if len(v.reports)+len(v.crons) > 0 {
 		b.WriteString(v.table(p, all))
 	}
+	if advice := v.advice(); all && len(advice) > 0 {
+		b.WriteString("\nWhat to do:\n")
+		for _, text := range advice {
+			write(&b, "  %s\n", text)
+		}
+		b.WriteString("\n")
+	}
 	switch {
 	case len(v.crons) > 0 && v.others == 0:
 	case v.others == 0 && len(v.reports) == 0:
@@ -187,15 +194,35 @@ func (l line) compare(other line) int {
 		cmp.Compare(l.namespace, other.namespace), cmp.Compare(l.name, other.name))
 }
 
+// lines returns the lines of the Jobs and the CronJobs, in their order.
+func (v *View) lines() []line {
+	lines := append(mapped(v.reports, (*report).line), mapped(v.crons, (*cronReport).line)...)
+	slices.SortStableFunc(lines, line.compare)
+	return lines
+}
+
+// advice returns what to do about each Job and CronJob that needs attention. Those with the same advice share a line.
+func (v *View) advice() (all []string) {
+	at := map[string]int{}
+	for _, l := range v.lines() {
+		switch i, known := at[l.Advice]; {
+		case l.Advice == "" || l.attention == diagnose.AttentionNone:
+		case known:
+			all[i] = strings.Replace(all[i], ": "+l.Advice, ", "+l.name+": "+l.Advice, 1)
+		default:
+			at[l.Advice], all = len(all), append(all, l.name+": "+l.Advice)
+		}
+	}
+	return all
+}
+
 // table returns the Jobs in the columns of kubectl get jobs. Cells are escaped before they are measured.
 func (v *View) table(p paint, all bool) string {
 	rows := [][]cell{nil}
 	for _, title := range []string{"NAMESPACE", "NAME", "COMPLETIONS", "DURATION", "AGE", "CAUSE", "MESSAGE"} {
 		rows[0] = append(rows[0], cell{"", title})
 	}
-	lines := mapped(v.reports, (*report).line)
-	lines = append(lines, mapped(v.crons, (*cronReport).line)...)
-	slices.SortStableFunc(lines, line.compare)
+	lines := v.lines()
 	for _, l := range lines {
 		rows = append(rows, []cell{{"", l.namespace}, {bold, l.name}, {"", l.completions}, {"", l.duration},
 			{"", cmp.Or(l.age, "<unknown>")}, {bold + ";" + attentionColors[l.attention], l.Code}, {"", l.Text}})
