@@ -8,6 +8,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
 // integrate runs the integration tests of the project on an API server without controllers, with three attempts for a
@@ -18,7 +21,7 @@ func (t *tree) integrate(ctx context.Context) (results, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(folder)
-	if err := servers(ctx, folder); err != nil {
+	if err := errors.Join(servers(ctx, folder), t.define()); err != nil {
 		return nil, err
 	}
 	report := filepath.Join(folder, "report.json")
@@ -31,6 +34,21 @@ func (t *tree) integrate(ctx context.Context) (results, error) {
 		return nil, errors.Join(failed, err)
 	}
 	return specs(text)
+}
+
+// define makes the definitions of the project's resources, as its Makefile does.
+func (t *tree) define() error {
+	if t.crds == "" {
+		return nil
+	}
+	resources, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).
+		Run(filesys.MakeFsOnDisk(), filepath.Join(t.copy, t.crds))
+	if err != nil {
+		return err
+	}
+	text, err := resources.AsYaml()
+	file := filepath.Join(t.copy, t.made)
+	return errors.Join(err, os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, text, 0o600))
 }
 
 // servers puts links to the API server and etcd into a folder, as envtest wants them. They are built from modules.

@@ -11,6 +11,8 @@ type project struct {
 	integration string
 	// chance is the text of a spec that passes by chance.
 	chance string
+	// crds is the folder that kustomize makes the definitions for the integration tests from, and made where they go.
+	crds, made string
 	// program is the main package whose size counts; else it is the size of the tests of the first package.
 	program string
 	// function is what costs most time of what we replace, setup and call the benchmark of it.
@@ -41,6 +43,8 @@ var projects = []project{
 		job.Status.FailedIndexes = new("400,411,413")`,
 		call:     `job.ReclaimablePods(b.Context(), nil)`,
 		packages: []string{"./pkg/controller/jobs/job", "./pkg/controller/jobframework"}, program: "./cmd/kueue",
+		integration: "./test/integration/singlecluster/controller/jobs/job",
+		crds:        "config/components/crd", made: "config/components/crd/_output/crds.yaml",
 		drop:    []string{"indexInterval", "parseIndexRange"},
 		mends:   "pkg/controller/jobs/job.TestReclaimablePodsOfFewerCompletions",
 		reasons: []reason{{"pkg/controller/jobs/job.TestReclaimablePodsOfFewerCompletions", isNew}},
