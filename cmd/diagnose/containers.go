@@ -230,6 +230,8 @@ func (f *facts) memoryLimit(pod *corev1.Pod, name string) string {
 		limit := of.Resources.Limits.Memory()
 		switch {
 		case of.Name != name:
+		case limit.IsZero() && strings.Contains(pod.Annotations["kubernetes.io/limit-ranger"], "memory limit for container "+name):
+			return "the memory limit of container " + name + ", which a LimitRange sets unless the template does"
 		case limit.IsZero():
 			return noLimit
 		default:

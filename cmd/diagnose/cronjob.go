@@ -241,8 +241,8 @@ func (c *cronFacts) often() {
 	const some = 3
 	var took []time.Duration
 	for _, job := range c.Runs {
-		if end := jobstatus.Finished(job); end != nil && job.Status.StartTime != nil && len(took) < some {
-			took = append(took, end.LastTransitionTime.Sub(job.Status.StartTime.Time))
+		if end := job.Status.CompletionTime; end != nil && job.Status.StartTime != nil && len(took) < some {
+			took = append(took, end.Sub(job.Status.StartTime.Time))
 		}
 	}
 	slices.Sort(took)
@@ -254,7 +254,7 @@ func (c *cronFacts) often() {
 			"; the next one has started beside it"), nil)
 	}
 	if len(took) > 1 && took[0] > between {
-		c.add("RunsTooLong", joined("; ", fmt.Sprintf("the last %d Jobs took %s to %s, and start times are at most %s apart",
+		c.add("RunsTooLong", joined("; ", fmt.Sprintf("the last %d Jobs that succeeded took %s to %s, and start times are at most %s apart",
 			len(took), duration.HumanDuration(took[0]), duration.HumanDuration(took[len(took)-1]),
 			duration.HumanDuration(between)), jobs), nil)
 	}
@@ -307,7 +307,7 @@ func (c *cronFacts) unstarted() {
 			strings.TrimPrefix(oneLine(refusal.Message), "Error creating job: ")+c.inQuota(refusal)+"; "+c.starts(), refusal)
 	case c.of.Spec.ConcurrencyPolicy == batchv1.ForbidConcurrent && jobs != "":
 		long := c.Missed >= 3 && c.now.Sub(cmp.Or(since, c.First)) > 24*time.Hour
-		c.add(either[explain.Code](long, "RunBlocked", "RunWaits"), jobs+", keeps the next one from starting "+
+		c.add(either[explain.Code](long, "RunBlocked", "RunWaits"), jobs+textIf(!since.IsZero(), ",")+" keeps the next one from starting "+
 			"(concurrencyPolicy Forbid): "+c.starts()+textIf(!c.due.IsZero(), "; the Job of the last one starts as soon as "+
 			"it ends"), lastEvent(c.events, reasonIs("JobAlreadyActive")))
 	case !c.due.IsZero() && (late(c.due) || dense && late(c.First)):
@@ -378,7 +378,9 @@ func (c *cronFacts) ends() {
 		}
 	}
 	if failed > 0 {
-		c.add("RunsFail", textIf(failed > 1, fmt.Sprintf("the last %d Jobs have failed; ", failed))+"Job "+last, nil)
+		long := success != nil && c.next(c.next(success.Time)).Before(c.now)
+		c.add("RunsFail", textIf(failed > 1, fmt.Sprintf("the last %d Jobs have failed; ", failed))+
+			textIf(long, "the last success was "+c.lasting(cmp.Or(success, &c.of.CreationTimestamp).Time)+" ago; ")+"Job "+last, nil)
 	}
 }
 

@@ -193,7 +193,7 @@ func (f *facts) cause(r row, c found, least Attention) Cause {
 	if reason.Text == "" {
 		reason = explain.Reason{Code: r.code, Text: c.text}
 	}
-	advice := f.filled(strings.Replace(r.advice, "HOW", c.how, 1), c)
+	advice := strings.TrimSpace(f.filled(strings.Replace(r.advice, "HOW", c.how, 1), c))
 	attention := max(r.attention, least)
 	if attention >= AttentionLost || r.attention == AttentionHeld {
 		says := f.ownersSay(f.failureReason() != "")
@@ -251,7 +251,11 @@ func (f *facts) filled(advice string, c found) string {
 		}
 	}
 	if len(f.owners) > 0 {
-		recreate = "change the template in " + f.owners[len(f.owners)-1].String() + ", which creates the Job"
+		top := f.owners[len(f.owners)-1]
+		recreate = "change the template in " + top.String() + ", which creates the Job"
+		if top.kind == "CronJob" && f.goesOn() {
+			recreate += ", and delete this Job"
+		}
 		rerun = "If the template must change, " + recreate + "."
 	}
 	if f.namespaceEnds() {

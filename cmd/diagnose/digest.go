@@ -202,6 +202,8 @@ func (f *facts) alike(r *record) Group {
 	switch {
 	case r.Lost:
 		g.Text = "node lost"
+	case is.late:
+		g.Text = "activeDeadlineSeconds of the pod template"
 	case status.Reason != "":
 		g.Text = status.Reason + textIf(is.rejected, " (rejected)")
 		if m := lowOn.FindStringSubmatch(g.Message); m != nil {

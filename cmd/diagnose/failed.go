@@ -270,7 +270,8 @@ func (f *facts) howFailed(r *record, of *Digest, byRule bool) (how string, shown
 	says := func(r *record) string {
 		fault := f.faultOf(r)
 		e := cmp.Or(f.systemOOM(r, fault.End), &corev1.Event{})
-		return joined("; ", f.named(r)+": "+fault.Fault, clockBehind(r.Pod, fault.End), f.ruleText(r),
+		return joined("; ", f.named(r)+": "+fault.Fault+textIf(fault.done != "", ", after container "+fault.done+
+			" had succeeded"), clockBehind(r.Pod, fault.End), f.ruleText(r),
 			textIf(e.Reason != "", "node "+r.Pod.Spec.NodeName+": "+oneLine(e.Message)))
 	}
 	g := of.leading(r)
@@ -339,12 +340,13 @@ const maxList = 60
 // fault is how a pod failed.
 type fault struct {
 	explain.Failure
-	evicted   bool // the pod was evicted while it ran
-	disrupted bool // the pod has the condition DisruptionTarget
-	late      bool // the kubelet ended the pod at the deadline of the pod
-	deleted   bool // the pod was deleted, and nothing else is known
-	rejected  bool // the kubelet has not run the pod
-	hidden    bool // a rule that ignores disruptions comes after the one that matched
+	evicted   bool   // the pod was evicted while it ran
+	disrupted bool   // the pod has the condition DisruptionTarget
+	late      bool   // the kubelet ended the pod at the deadline of the pod
+	deleted   bool   // the pod was deleted, and nothing else is known
+	rejected  bool   // the kubelet has not run the pod
+	done      string // a container beside the one that failed which has succeeded
+	hidden    bool   // a rule that ignores disruptions comes after the one that matched
 }
 
 // faultOf says how a pod of the Job failed.
@@ -358,6 +360,11 @@ func (f *facts) faultOf(r *record) fault {
 		strings.TrimSuffix(oneLine(status.Message), ".") == ""
 	is.rejected = status.Reason != "" && !is.evicted && !is.disrupted && len(status.ContainerStatuses) == 0
 	is.hidden = f.ignoredLater(is.Match)
+	for _, c := range status.ContainerStatuses {
+		if end := c.State.Terminated; end != nil && end.ExitCode == 0 && is.End != nil && is.End.ExitCode != 0 && status.Reason == "" {
+			is.done = c.Name
+		}
+	}
 	return is
 }
 

@@ -34,9 +34,10 @@ func decided(code explain.Code) func(*facts) found {
 
 // lastTry says that one more failure makes the Job fail; empty if there may be more.
 func (f *facts) lastTry() string {
-	limit := f.Spec.Limit.PerJob
-	return textIf(f.Progress.Failed >= limit && limit > 0, fmt.Sprintf("; one more failure fails the Job, unless "+
-		"spec.backoffLimit (%d) is raised before", limit))
+	limit, restarts := f.Spec.Limit.PerJob, f.Progress.Restarts
+	restart := f.countsRestarts() && restarts > 0 && int64(restarts)+1 >= int64(limit)
+	return textIf(f.Progress.Failed >= limit && limit > 0 || restart, fmt.Sprintf("; one more "+
+		either(restart, "restart", "failure")+" fails the Job, unless spec.backoffLimit (%d) is raised before", limit))
 }
 
 // awaitingTermination finds that replacements wait, with why the first pod terminates and how long it may.
@@ -93,14 +94,24 @@ func heldBack(f *facts) found {
 }
 
 // running finds that the decision calls the Job running, and that no pod contradicts it.
-func running(f *facts) (c found) {
-	if len(f.symptoms) > 0 {
+func running(f *facts) found { return f.running(false) }
+
+// lastTryRuns finds the same of a Job that fails with the next failure.
+func lastTryRuns(f *facts) found { return f.running(true) }
+
+func (f *facts) running(last bool) (c found) {
+	if len(f.symptoms) > 0 || last != (f.lastTry() != "") {
 		return c
 	}
 	c = decided(explain.JobRunning)(f)
 	evicted := f.digest.Given == 1 && f.faultOf(f.digest.Groups[0].example).evicted // which says something of the node
 	if c.reason.Text != "" && (f.digest.Given > 1 || evicted) {
 		c.reason.Text += "; failed before: " + f.digest.Line(2)
+		f.show(&c, f.digest.Groups[0].example)
+		c.how = f.adviceOn(&c)
+	}
+	if c.reason.Text != "" {
+		c.reason.Text += f.lastTry()
 	}
 	return c
 }
@@ -254,6 +265,18 @@ func held(state string) func(*facts) found {
 		}
 		return c
 	}
+}
+
+// unqueued finds that a Job that is suspended has a label of Kueue, and not the one that names its queue.
+func unqueued(f *facts) found {
+	c := suspendedSince(f)
+	for _, key := range slices.Sorted(maps.Keys(f.Job.Labels)) {
+		if strings.HasPrefix(key, kueueGroup+"/queue") && key != kueueQueue && c.reason.Text != "" && f.queue() == "" {
+			c.reason.Text += "; Kueue does not know the Job: its label is " + key + ", not " + kueueQueue
+			return c
+		}
+	}
+	return found{}
 }
 
 // heldUnready finds that Kueue has evicted the Job because its pods were not ready in time, and why the last of them were

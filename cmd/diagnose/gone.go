@@ -238,7 +238,7 @@ func (f *facts) spent() string {
 func (f *facts) ran() bool {
 	started := false
 	for _, events := range f.gonePods() {
-		started = started || lastEvent(events, reasonIs("Started")) != nil
+		started = started || lastEvent(events, reasonIs("Started", "Killing")) != nil
 	}
 	return started || f.Progress.Succeeded+f.Job.Status.Succeeded > 0 ||
 		slices.ContainsFunc(f.pods, func(r *record) bool { return r.Pod.Status.Phase != corev1.PodPending })

@@ -79,6 +79,10 @@ var mishaps = []mishap{
 	{"it reached its deadline",
 		"Raise spec.activeDeadlineSeconds, or see what took long: " + namespaceEvents,
 		func(f *facts, _ *found) bool { return f.failureReason() == batchv1.JobReasonDeadlineExceeded }},
+	{"a container failed beside one that had succeeded",
+		"See what the container that succeeded has done, before it runs again. If container CONTAINER only serves it, make " +
+			"it a sidecar: an init container with restartPolicy Always, whose exit code does not count.",
+		func(_ *facts, c *found) bool { return c.container != "" && c.signs.done != "" }},
 	{"a container says how", logAdvice, func(_ *facts, c *found) bool { return c.container != "" }},
 	{"the kubelet has rejected the pod",
 		"The pod has not run, so it has no log. Fix what the message names, or look at node NODE.",

@@ -345,6 +345,46 @@ func noNodeSelected(p *podFacts) sign {
 	return s
 }
 
+// nodesTainted finds that each node given that is meant for the pod has a taint which the pod does not tolerate: by the
+// node selector or, without one, by a toleration for another value of the taint.
+func nodesTainted(p *podFacts) sign {
+	s := unschedulable()(p)
+	if !mentions(s.text, "taint") {
+		return sign{}
+	}
+	var says []string
+	for _, name := range slices.Sorted(maps.Keys(p.f.nodes)) {
+		node := p.f.nodes[name]
+		i := slices.IndexFunc(node.Spec.Taints, func(t corev1.Taint) bool {
+			return t.Effect != corev1.TaintEffectPreferNoSchedule && !broken.MatchString(t.Key) && !p.tolerates(t)
+		})
+		meant := len(p.Spec.NodeSelector) > 0 && labels.SelectorFromSet(p.Spec.NodeSelector).Matches(labels.Set(node.Labels)) ||
+			len(p.Spec.NodeSelector) == 0 && i >= 0 && slices.ContainsFunc(p.Spec.Tolerations,
+				func(t corev1.Toleration) bool { return t.Key == node.Spec.Taints[i].Key })
+		if meant && i < 0 {
+			return sign{}
+		}
+		if meant {
+			says = append(says, node.Name+" ("+node.Spec.Taints[i].ToString()+")")
+		}
+	}
+	if len(says) == 0 {
+		return sign{}
+	}
+	s.text = "the pod does not tolerate the taint of the nodes that it is meant for: " + strings.Join(says[:min(2, len(says))], ", ") +
+		"; " + s.text
+	return s
+}
+
+// tolerates reports whether the pod tolerates a taint.
+func (p *podFacts) tolerates(taint corev1.Taint) bool {
+	return slices.ContainsFunc(p.Spec.Tolerations, func(t corev1.Toleration) bool {
+		return (t.Key == taint.Key || t.Key == "" && t.Operator == corev1.TolerationOpExists) &&
+			(t.Effect == "" || t.Effect == taint.Effect) &&
+			(t.Operator == corev1.TolerationOpExists || t.Value == taint.Value)
+	})
+}
+
 // claimUnallocated finds that nodes lack a device that a ResourceClaim asks for, with who holds such devices.
 func claimUnallocated(p *podFacts) sign {
 	s := unschedulable("allocate all claims", "esourceclaim", "resource claim", "device class")(p)

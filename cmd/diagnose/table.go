@@ -10,7 +10,7 @@ import (
 // Advice that several rows give.
 const (
 	recreateAdvice   = "delete the Job and create it again"
-	rerunAdvice      = "A Job that has failed does not run again: " + recreateAdvice + "."
+	rerunAdvice      = "A Job that has failed does not run again: once its cause is mended, " + recreateAdvice + "."
 	multiKueueAdvice = "Read the Workload: it shows whether the Job is admitted, and names the worker cluster that " +
 		"then has the Job and its pods."
 	elsewhereAdvice   = "Look at that controller; the built-in Job controller ignores this Job."
@@ -148,6 +148,9 @@ var causes = slices.Concat([]row{
 		means:  "the owner of the Job is not suspended itself, or is not given, and has not resumed the Job",
 		advice: "See what OBJECT waits for, and whether its controller is running.", job: ownerSuspended(false)},
 	{code: explain.JobSuspended, attention: AttentionHeld, group: groupSuspended,
+		means:  "spec.suspend is true, and a label is almost that of Kueue",
+		advice: "Give the Job the label that the message names: Kueue then queues it.", job: unqueued},
+	{code: explain.JobSuspended, attention: AttentionHeld, group: groupSuspended,
 		means: "spec.suspend is true, and an annotation seems to say why",
 		advice: "Resume the Job once that is over: kubectl patch job -n NAMESPACE JOB --type=merge -p " +
 			"'{\"spec\":{\"suspend\":false}}'.", job: heldBack},
@@ -250,6 +253,9 @@ var causes = slices.Concat([]row{
 	{means: "no node given has the labels of the node selector",
 		advice: "Label nodes as the nodeSelector of the pod template says, or change it." + templateAdvice,
 		pod:    noNodeSelected},
+	{means: "each node given that the pod is meant for, by its node selector or a toleration, has a taint",
+		advice: "Add a toleration for this taint, with its value or the operator Exists, to the pod template." +
+			templateAdvice, pod: nodesTainted},
 	{means: "the other nodes are in another place than a volume of the pods, and nodes are cordoned",
 		advice: "Uncordon the node that is where the volume is: kubectl uncordon. Else add a node there.",
 		pod:    cordoned},
@@ -502,6 +508,9 @@ var causes = slices.Concat([]row{
 	{code: "PodsStarting", cannot: "must still start",
 		means: "pods were created or scheduled less than ten minutes ago, and their containers do not run yet",
 		pod:   starting, last: true},
+	{code: explain.JobRunning, attention: AttentionWait,
+		means:  "the wanted number of pods is active, all of them run, and one more failure makes the Job fail",
+		advice: "HOW To keep what it has done so far, raise spec.backoffLimit while it runs.", job: lastTryRuns},
 	{code: explain.JobRunning, means: "the wanted number of pods is active, and all of them run", job: running},
 })
 

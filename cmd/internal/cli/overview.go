@@ -10,7 +10,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate/cmd/diagnose"
@@ -107,18 +106,15 @@ func (x *Explain) List(env Environment, in Objects) (*View, error) {
 	return v, nil
 }
 
-// madeUpFor reports whether a Job of the same CronJob has succeeded since one has failed.
+// madeUpFor reports whether a later Job of the same CronJob has succeeded.
 func madeUpFor(in Objects, r *report) bool {
 	at := slices.IndexFunc(in.Jobs, func(m *kubefile.Manifest) bool { return string(m.Job.UID) == r.Job.UID })
-	of := metav1.GetControllerOfNoCopy(in.Jobs[at].Job)
-	return of != nil && of.Kind == "CronJob" && r.Ended != nil &&
-		(slices.ContainsFunc(in.Jobs, func(m *kubefile.Manifest) bool {
-			by, done := metav1.GetControllerOfNoCopy(m.Job), m.Job.Status.CompletionTime
-			return by != nil && by.UID == of.UID && done != nil && done.After(*r.Ended)
-		}) || slices.ContainsFunc(in.CronJobs, func(c *batchv1.CronJob) bool {
-			last := c.Status.LastSuccessfulTime
-			return c.UID == of.UID && last != nil && last.After(*r.Ended)
-		}))
+	job := in.Jobs[at].Job
+	of := metav1.GetControllerOfNoCopy(job)
+	return of != nil && of.Kind == "CronJob" && slices.ContainsFunc(in.Jobs, func(m *kubefile.Manifest) bool {
+		return metav1.IsControlledBy(m.Job, &metav1.ObjectMeta{UID: of.UID}) && m.Job.Status.CompletionTime != nil &&
+			m.Job.CreationTimestamp.After(job.CreationTimestamp.Time)
+	})
 }
 
 // value returns what JSON and YAML print.
