@@ -222,7 +222,7 @@ func (f *facts) memoryLimit(pod *corev1.Pod, name string) string {
 			return "the memory limit (" + limit.String() + ") of container " + name
 		}
 	}
-	spec := &f.Job.Spec.Template.Spec
+	spec, defaults := &f.Job.Spec.Template.Spec, pod.Annotations["kubernetes.io/limit-ranger"]
 	if all := cmp.Or(spec.Resources, &corev1.ResourceRequirements{}).Limits.Memory(); !all.IsZero() {
 		return "the memory limit of the pod (" + all.String() + ")"
 	}
@@ -230,7 +230,7 @@ func (f *facts) memoryLimit(pod *corev1.Pod, name string) string {
 		limit := of.Resources.Limits.Memory()
 		switch {
 		case of.Name != name:
-		case limit.IsZero() && strings.Contains(pod.Annotations["kubernetes.io/limit-ranger"], "memory limit for container "+name):
+		case limit.IsZero() && strings.Contains(defaults, "memory limit for container "+name):
 			return "the memory limit of container " + name + ", which a LimitRange sets unless the template does"
 		case limit.IsZero():
 			return noLimit

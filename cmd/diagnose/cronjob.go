@@ -152,8 +152,8 @@ var cronCauses = []Entry{
 	{"RunMissed", AttentionLost, "no Job was created for the last start time of a CronJob, and none will be",
 		"If it must run now: kubectl create job -n NAMESPACE NAME --from=cronjob/CRONJOB. With a higher " +
 			"spec.startingDeadlineSeconds the controller makes up for a start time later, too."},
-	{"EveryMinute", AttentionWait, "the schedule of a CronJob has hours and no minute, so that it starts a Job in each " +
-		"minute of them", "If one start is meant, set the first field of spec.schedule, as in \"0 2 * * *\"."},
+	{"EveryMinute", AttentionWait, "the schedule of a CronJob has hours and no minute, so that it starts a Job in " +
+		"each minute of them", "If one start is meant, set the first field of spec.schedule, as in \"0 2 * * *\"."},
 	{"RunHangs", AttentionWait, "without concurrencyPolicy Forbid, a Job has been active for more than an " +
 		"hour, and three times as long as the last ones took", "See why it does not end. With " +
 		"spec.jobTemplate.spec.activeDeadlineSeconds later Jobs end in time."},
@@ -161,8 +161,8 @@ var cronCauses = []Entry{
 		"Start them less often, or make them shorter. With concurrencyPolicy Forbid they start late, and start times " +
 			"pass without a Job; with Allow they overlap."},
 	{"RunsReplaced", AttentionStuck, "with concurrencyPolicy Replace, Jobs were deleted before they ended, and none " +
-		"has succeeded since", "See what the pods of the last Job wait for, if they do. If they only take longer than " +
-		"the schedule leaves, start them less often, or set spec.concurrencyPolicy to Forbid."},
+		"has succeeded since", "See what the pods of the last Job wait for, if they do. If they only take longer " +
+		"than the schedule leaves, start them less often, or set spec.concurrencyPolicy to Forbid."},
 	{"RunsFail", AttentionLost, "the last Job of a CronJob that has ended has failed", "See why that Job failed."},
 	{"Scheduled", AttentionNone, "a CronJob creates its Jobs by its schedule", ""},
 }
@@ -232,7 +232,8 @@ func (c *cronFacts) suspendedBy() (text string) {
 func (c *cronFacts) often() {
 	fields := strings.Fields(c.of.Spec.Schedule)
 	if len(fields) == 5 && (fields[0] == "*" || fields[0] == "*/1") && fields[1][0] != '*' {
-		c.add("EveryMinute", "the schedule "+strconv.Quote(c.of.Spec.Schedule)+" starts a Job in each minute of these hours", nil)
+		c.add("EveryMinute", "the schedule "+strconv.Quote(c.of.Spec.Schedule)+" starts a Job in each minute of these "+
+			"hours", nil)
 	}
 	var between time.Duration // at most
 	for n, t := 0, c.Next; n < 8 && !t.IsZero(); n, t = n+1, c.next(t) {
@@ -249,14 +250,15 @@ func (c *cronFacts) often() {
 	jobs, since := c.active()
 	long := slices.Max(append(took, 0))
 	least := either(long > 0, 3*long, between)
-	if c.of.Spec.ConcurrencyPolicy != batchv1.ForbidConcurrent && !since.IsZero() && c.now.Sub(since) > max(time.Hour, least) {
+	hangs := !since.IsZero() && c.now.Sub(since) > max(time.Hour, least)
+	if hangs && c.of.Spec.ConcurrencyPolicy != batchv1.ForbidConcurrent {
 		c.add("RunHangs", jobs+either(long > 0, "; the last ones took at most "+duration.HumanDuration(long),
 			"; the next one has started beside it"), nil)
 	}
 	if len(took) > 1 && took[0] > between {
-		c.add("RunsTooLong", joined("; ", fmt.Sprintf("the last %d Jobs that succeeded took %s to %s, and start times are at most %s apart",
-			len(took), duration.HumanDuration(took[0]), duration.HumanDuration(took[len(took)-1]),
-			duration.HumanDuration(between)), jobs), nil)
+		c.add("RunsTooLong", joined("; ", fmt.Sprintf("the last %d Jobs that succeeded took %s to %s, and start times "+
+			"are at most %s apart", len(took), duration.HumanDuration(took[0]),
+			duration.HumanDuration(took[len(took)-1]), duration.HumanDuration(between)), jobs), nil)
 	}
 }
 
@@ -304,12 +306,13 @@ func (c *cronFacts) unstarted() {
 	case c.Missed == 0:
 	case refusal != nil && refusal.Reason == "FailedCreate" && !timeOf(refusal).Before(c.First):
 		c.add("JobRefused", "no Job can be created, as of "+c.lasting(timeOf(refusal))+" ago: "+
-			strings.TrimPrefix(oneLine(refusal.Message), "Error creating job: ")+c.inQuota(refusal)+"; "+c.starts(), refusal)
+			strings.TrimPrefix(oneLine(refusal.Message), "Error creating job: ")+c.inQuota(refusal)+"; "+c.starts(),
+			refusal)
 	case c.of.Spec.ConcurrencyPolicy == batchv1.ForbidConcurrent && jobs != "":
 		long := c.Missed >= 3 && c.now.Sub(cmp.Or(since, c.First)) > 24*time.Hour
-		c.add(either[explain.Code](long, "RunBlocked", "RunWaits"), jobs+textIf(!since.IsZero(), ",")+" keeps the next one from starting "+
-			"(concurrencyPolicy Forbid): "+c.starts()+textIf(!c.due.IsZero(), "; the Job of the last one starts as soon as "+
-			"it ends"), lastEvent(c.events, reasonIs("JobAlreadyActive")))
+		c.add(either[explain.Code](long, "RunBlocked", "RunWaits"), jobs+textIf(!since.IsZero(), ",")+" keeps the "+
+			"next one from starting (concurrencyPolicy Forbid): "+c.starts()+textIf(!c.due.IsZero(), "; the Job of "+
+			"the last one starts as soon as it ends"), lastEvent(c.events, reasonIs("JobAlreadyActive")))
 	case !c.due.IsZero() && (late(c.due) || dense && late(c.First)):
 		c.add("RunOverdue", c.starts(), nil)
 	case c.due.IsZero() && late(c.First):
@@ -322,16 +325,16 @@ func (c *cronFacts) unstarted() {
 	}
 }
 
-// inQuota says how many of the Jobs that count towards a quota have ended, and which CronJob has most of these; empty if
-// an event is not about such a quota.
+// inQuota says how many of the Jobs that count towards a quota have ended, and which CronJob has most of these; empty
+// if an event is not about such a quota.
 func (c *cronFacts) inQuota(refusal *corev1.Event) string {
 	if !mentions(refusal.Message, "count/jobs.batch") {
 		return ""
 	}
 	of, ended := map[string]int{}, 0
 	for _, job := range c.jobs {
-		if owner := metav1.GetControllerOfNoCopy(job); job.Namespace == c.of.Namespace && jobstatus.Finished(job) != nil {
-			of[cmp.Or(owner, &metav1.OwnerReference{Name: job.Name}).Name]++
+		if job.Namespace == c.of.Namespace && jobstatus.Finished(job) != nil {
+			of[cmp.Or(metav1.GetControllerOfNoCopy(job), &metav1.OwnerReference{Name: job.Name}).Name]++
 			ended++
 		}
 	}
@@ -380,7 +383,8 @@ func (c *cronFacts) ends() {
 	if failed > 0 {
 		long := success != nil && c.next(c.next(success.Time)).Before(c.now)
 		c.add("RunsFail", textIf(failed > 1, fmt.Sprintf("the last %d Jobs have failed; ", failed))+
-			textIf(long, "the last success was "+c.lasting(cmp.Or(success, &c.of.CreationTimestamp).Time)+" ago; ")+"Job "+last, nil)
+			textIf(long, "the last success was "+c.lasting(cmp.Or(success, &c.of.CreationTimestamp).Time)+" ago; ")+
+			"Job "+last, nil)
 	}
 }
 

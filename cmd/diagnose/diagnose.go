@@ -310,8 +310,8 @@ func Unmanaged(job *batchv1.Job, evidence ...Evidence) Cause {
 			either(cluster == "", "a worker cluster", "worker cluster "+cluster),
 			fmt.Sprintf("by the status %s active, %d succeeded, %d failed", count(active, "pod")+
 				either(active == 1, " is", " are"), job.Status.Succeeded, job.Status.Failed),
-			lost, w.pendingCheck())}, Advice: either(cluster == "", multiKueueAdvice, "The Job and its pods are in cluster "+
-			cluster+": explain the Job "+job.Name+" there.")}
+			lost, w.pendingCheck())}, Advice: either(cluster == "", multiKueueAdvice, "The Job and its pods are in "+
+			"cluster "+cluster+": explain the Job "+job.Name+" there.")}
 	}
 	return Cause{Reason: explain.Reason{Code: "ManagedElsewhere",
 		Text: "the controller " + manager + " manages the Job"}, Advice: elsewhereAdvice}

@@ -168,8 +168,9 @@ func (f *facts) damage(node string) string {
 		}
 		well := strings.HasSuffix(string(c.Type), "Ready") || strings.HasSuffix(string(c.Type), "Healthy")
 		if c.Status == either(well, corev1.ConditionFalse, corev1.ConditionTrue) {
-			return " (" + joined(": ", string(c.Type)+" is "+string(c.Status)+" since "+f.clock(c.LastTransitionTime.Time),
-				c.Reason, oneLine(c.Message)) + ")"
+			since := f.clock(c.LastTransitionTime.Time)
+			return " (" + joined(": ", string(c.Type)+" is "+string(c.Status)+" since "+since, c.Reason,
+				oneLine(c.Message)) + ")"
 		}
 	}
 	return ""

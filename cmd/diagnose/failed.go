@@ -226,8 +226,8 @@ func (f *facts) textFailed() found {
 		_, _, given := f.failures(func(*record) bool { return true })
 		none := reason == batchv1.JobReasonDeadlineExceeded && f.Job.Status.Failed+f.Job.Status.Succeeded == 0 &&
 			jobstatus.Finished(f.Job) != nil && limit != "" && says == ""
-		c.text = joined("; ", joined(": ", reason, message), limit, says, textIf(none, "it has had no pod: those that are "+
-			"deleted at the deadline count as failed, and none has"),
+		c.text = joined("; ", joined(": ", reason, message), limit, says,
+			textIf(none, "it has had no pod: those that are deleted at the deadline count as failed, and none has"),
 			textIf(says == "" && limit != "" && max(f.Progress.Failed, f.Job.Status.Failed) > int32(given),
 				"none of its failed pods was given"))
 		return c
@@ -361,7 +361,8 @@ func (f *facts) faultOf(r *record) fault {
 	is.rejected = status.Reason != "" && !is.evicted && !is.disrupted && len(status.ContainerStatuses) == 0
 	is.hidden = f.ignoredLater(is.Match)
 	for _, c := range status.ContainerStatuses {
-		if end := c.State.Terminated; end != nil && end.ExitCode == 0 && is.End != nil && is.End.ExitCode != 0 && status.Reason == "" {
+		end := c.State.Terminated
+		if end != nil && end.ExitCode == 0 && is.End != nil && is.End.ExitCode != 0 && status.Reason == "" {
 			is.done = c.Name
 		}
 	}

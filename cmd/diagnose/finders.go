@@ -54,7 +54,8 @@ func awaitingTermination(f *facts) found {
 	if e := lastEvent(f.events[pod.UID], disrupts); e != nil {
 		why.Message = joined(": ", e.Reason, f.preemptorIn(unnamed(e)))
 	}
-	c.reason.Text += textIf(why.Status == corev1.ConditionTrue, "; it is disrupted: "+joined(": ", why.Reason, oneLine(why.Message)))
+	c.reason.Text += textIf(why.Status == corev1.ConditionTrue, "; it is disrupted: "+
+		joined(": ", why.Reason, oneLine(why.Message)))
 	return c
 }
 
@@ -279,8 +280,8 @@ func unqueued(f *facts) found {
 	return found{}
 }
 
-// heldUnready finds that Kueue has evicted the Job because its pods were not ready in time, and why the last of them were
-// not, by the events that are left.
+// heldUnready finds that Kueue has evicted the Job because its pods were not ready in time, and why the last of them
+// were not, by the events that are left.
 func heldUnready(f *facts) found {
 	c := held(workloadUnready)(f)
 	if c.text != "" {

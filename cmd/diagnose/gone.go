@@ -214,8 +214,8 @@ func (f *facts) neverCreated(c *found) string {
 	return "no pod was created: " + strings.TrimPrefix(oneLine(e.Message), "Error creating: ")
 }
 
-// spent says what the last pod that is gone did with the time until the deadline, by its events; empty if they do not say
-// that it started.
+// spent says what the last pod that is gone did with the time until the deadline, by its events; empty if they do not
+// say that it started.
 func (f *facts) spent() string {
 	var name string
 	var node, run time.Time

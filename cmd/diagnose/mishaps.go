@@ -80,8 +80,8 @@ var mishaps = []mishap{
 		"Raise spec.activeDeadlineSeconds, or see what took long: " + namespaceEvents,
 		func(f *facts, _ *found) bool { return f.failureReason() == batchv1.JobReasonDeadlineExceeded }},
 	{"a container failed beside one that had succeeded",
-		"See what the container that succeeded has done, before it runs again. If container CONTAINER only serves it, make " +
-			"it a sidecar: an init container with restartPolicy Always, whose exit code does not count.",
+		"See what the container that succeeded has done, before it runs again. If container CONTAINER only serves " +
+			"it, make it a sidecar: an init container with restartPolicy Always, whose exit code does not count.",
 		func(_ *facts, c *found) bool { return c.container != "" && c.signs.done != "" }},
 	{"a container says how", logAdvice, func(_ *facts, c *found) bool { return c.container != "" }},
 	{"the kubelet has rejected the pod",

@@ -97,7 +97,8 @@ func cronJobSays(f *facts, of owner, failed bool) string {
 	}
 	c := OfCronJob(cron, nil, f.Now, Evidence{ready: &f.world})
 	first, next := c.Causes[0], "the next Job is due at "+c.Next.Format(time.RFC3339)
-	return of.String() + ": " + joined("; ", first.Text, textIf(first.Code != "Scheduled" && first.Code != "RunWaits" && !c.Next.IsZero(), next),
+	says := first.Code == "Scheduled" || first.Code == "RunWaits" // when the next one starts
+	return of.String() + ": " + joined("; ", first.Text, textIf(!says && !c.Next.IsZero(), next),
 		textIf(!failed && !c.Next.IsZero(), c.Policy))
 }
 
@@ -241,12 +242,12 @@ func (f *facts) workloadSays() (state, text string) {
 
 // tooMuch reports whether a Workload needs more than its ClusterQueue can ever have.
 func tooMuch(w object) bool {
-	reserved := w.condition("QuotaReserved")
-	return reserved.text("reason") == "ExceedsMaxQuota" || strings.Contains(reserved.text("message"), "> maximum capacity")
+	c := w.condition("QuotaReserved")
+	return c.text("reason") == "ExceedsMaxQuota" || strings.Contains(c.text("message"), "> maximum capacity")
 }
 
-// blocked returns a Workload that has the queue of another one, is older, and needs more than there is: with StrictFIFO,
-// Kueue looks at none behind it. It is nil if there is none, or Kueue has looked at the other one.
+// blocked returns a Workload that has the queue of another one, is older, and needs more than there is: with
+// StrictFIFO, Kueue looks at none behind it. It is nil if there is none, or Kueue has looked at the other one.
 func (f *facts) blocked(w object) object {
 	since := w.time("metadata", "creationTimestamp")
 	if w.condition("QuotaReserved") != nil || !f.overdue(since) {

@@ -353,14 +353,17 @@ func nodesTainted(p *podFacts) sign {
 		return sign{}
 	}
 	var says []string
+	selector := labels.SelectorFromSet(p.Spec.NodeSelector)
 	for _, name := range slices.Sorted(maps.Keys(p.f.nodes)) {
 		node := p.f.nodes[name]
 		i := slices.IndexFunc(node.Spec.Taints, func(t corev1.Taint) bool {
 			return t.Effect != corev1.TaintEffectPreferNoSchedule && !broken.MatchString(t.Key) && !p.tolerates(t)
 		})
-		meant := len(p.Spec.NodeSelector) > 0 && labels.SelectorFromSet(p.Spec.NodeSelector).Matches(labels.Set(node.Labels)) ||
-			len(p.Spec.NodeSelector) == 0 && i >= 0 && slices.ContainsFunc(p.Spec.Tolerations,
+		meant := selector.Matches(labels.Set(node.Labels))
+		if selector.Empty() {
+			meant = i >= 0 && slices.ContainsFunc(p.Spec.Tolerations,
 				func(t corev1.Toleration) bool { return t.Key == node.Spec.Taints[i].Key })
+		}
 		if meant && i < 0 {
 			return sign{}
 		}
@@ -371,8 +374,8 @@ func nodesTainted(p *podFacts) sign {
 	if len(says) == 0 {
 		return sign{}
 	}
-	s.text = "the pod does not tolerate the taint of the nodes that it is meant for: " + strings.Join(says[:min(2, len(says))], ", ") +
-		"; " + s.text
+	s.text = "the pod does not tolerate the taint of the nodes that it is meant for: " +
+		strings.Join(says[:min(2, len(says))], ", ") + "; " + s.text
 	return s
 }
 

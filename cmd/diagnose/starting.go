@@ -121,7 +121,8 @@ func (p *podFacts) claimOnNode(serves bool) (s sign) {
 	if w := p.warning(); s.text == "" || w != nil && !timedOut(w) {
 		return sign{}
 	}
-	claims := slices.DeleteFunc(p.f.claims(p.Pod), func(name string) bool { return !p.f.oneNodeOnly(p.Namespace, name) })
+	claims := slices.DeleteFunc(p.f.claims(p.Pod),
+		func(name string) bool { return !p.f.oneNodeOnly(p.Namespace, name) })
 	for _, holder := range p.f.neighbours() {
 		i := slices.IndexFunc(claims, func(name string) bool { return mounts(holder, name) })
 		if i >= 0 && holder.Namespace == p.Namespace && !hasEnded(holder) && endsNot(holder) == serves &&
@@ -136,7 +137,8 @@ func (p *podFacts) claimOnNode(serves bool) (s sign) {
 
 // volumeShared finds that the pod cannot have a volume for one node alone, because another pod of its Job has it.
 func volumeShared(p *podFacts) (s sign) {
-	if s = startFailing([]string{"FailedAttachVolume"}, volumeInUse...)(p); s.text == "" {
+	s = startFailing([]string{"FailedAttachVolume"}, volumeInUse...)(p)
+	if s.text == "" {
 		s = unschedulable("volume node affinity conflict", "PersistentVolume's node affinity")(p)
 	}
 	if s.text == "" {
@@ -146,8 +148,8 @@ func volumeShared(p *podFacts) (s sign) {
 		for _, name := range p.f.claims(p.Pod) {
 			if r.Pod.Name != p.Name && !hasEnded(r.Pod) && r.Pod.Spec.NodeName != "" && r.Pod.Spec.NodeName != p.node &&
 				mounts(r.Pod, name) && p.f.oneNodeOnly(p.Namespace, name) {
-				s.text += "; pod " + r.Pod.Name + " of the same Job has PersistentVolumeClaim " + name + " (ReadWriteOnce) on node " +
-					r.Pod.Spec.NodeName
+				s.text += "; pod " + r.Pod.Name + " of the same Job has PersistentVolumeClaim " + name +
+					" (ReadWriteOnce) on node " + r.Pod.Spec.NodeName
 				return s
 			}
 		}

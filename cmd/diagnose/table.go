@@ -266,8 +266,8 @@ var causes = slices.Concat([]row{
 }), []row{
 	{code: "VolumeInUse", attention: AttentionStuck, cannot: "cannot have a volume that another pod of the Job has",
 		means: "a volume of the pods can be on one node at a time, and another pod of the same Job has it there",
-		advice: "Set spec.parallelism to 1, or give the pods a volume that several nodes can mount (ReadWriteMany), or " +
-			"one each: a volume claim template (volumes[].ephemeral)." + templateAdvice, pod: volumeShared},
+		advice: "Set spec.parallelism to 1, or give the pods a volume that several nodes can mount (ReadWriteMany), " +
+			"or one each: a volume claim template (volumes[].ephemeral)." + templateAdvice, pod: volumeShared},
 	{code: "ScaleUpRefused", attention: AttentionStuck, cannot: "cannot be scheduled, and no node is added",
 		means:  "nodes lack a resource, and an event says that the autoscaler adds none",
 		advice: "Raise the maximum size of a node group that fits, lower the requests, or wait until other pods end.",

@@ -89,7 +89,8 @@ func (x *Explain) List(env Environment, in Objects) (*View, error) {
 	}
 	for _, r := range v.reports {
 		if r.Reason.attention == diagnose.AttentionLost && madeUpFor(in, r) {
-			r.Reason.attention, r.Reason.Text = diagnose.AttentionNone, r.Reason.Text+"; a later Job of its CronJob has succeeded"
+			r.Reason.attention = diagnose.AttentionNone
+			r.Reason.Text += "; a later Job of its CronJob has succeeded"
 		}
 	}
 	for _, cron := range in.CronJobs {

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// dropCopies keeps one copy of each object, and none of what is gone, except Jobs, CronJobs and Events, which still tell
-// what happened. Copies have the same UID.
+// dropCopies keeps one copy of each object, and none of what is gone, except Jobs, CronJobs and Events, which still
+// tell what happened. Copies have the same UID.
 func (in *Input) dropCopies() {
 	in.Jobs = pick(in.Jobs, newest(in.Jobs, func(m *Manifest) metav1.Object { return m.Job }))
 	pods := newest(in.Pods, func(p *corev1.Pod) metav1.Object { return p })

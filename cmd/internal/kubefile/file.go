@@ -407,8 +407,8 @@ func (f *file) add(list object, items []json.RawMessage, format string) error {
 	return nil
 }
 
-// keep adds an object, or that of an event of kubectl get --watch --output-watch-events, and reports how much of the text
-// has been read.
+// keep adds an object, or that of an event of kubectl get --watch --output-watch-events, and reports how much of the
+// text has been read.
 func (f *file) keep(o object, at Place) {
 	if event := o; event.Kind == "" && event.Type != "" && event.Object != nil {
 		o = newObject(event.Object, "JSON", "")
