@@ -155,9 +155,8 @@ func (w world) canonical() world {
 		w.replicas[0], w.replicas[1] = w.replicas[1], w.replicas[0]
 	}
 	for i := range w.jobs {
-		a, b, c := &w.jobs[i].uid, &w.replicas[0].jobs[i].uid, &w.replicas[1].jobs[i].uid
 		number := map[int8]int8{0: 0}
-		for n, uid := range []*int8{a, b, c} {
+		for n, uid := range []*int8{&w.jobs[i].uid, &w.replicas[0].jobs[i].uid, &w.replicas[1].jobs[i].uid} {
 			if _, ok := number[*uid]; !ok {
 				number[*uid] = int8(n + 1)
 			}
@@ -381,7 +380,6 @@ var errLost = errors.New("the answer is lost")
 
 // answer returns what a replica has answered to its request n.
 func (m *model) answer(p *replica, n int8, r group.Request) (v group.View, err error) {
-	refused := p.refused>>n&1 != 0
 	owner := func(state, version int8) group.Owner {
 		return group.Owner{UID: "owner", ResourceVersion: strconv.Itoa(int(version)), State: m.states[state], Policy: m.policy}
 	}
@@ -403,7 +401,7 @@ func (m *model) answer(p *replica, n int8, r group.Request) (v group.View, err e
 		version, _ := strconv.Atoi(r.ResourceVersion)
 		v.Owner.ResourceVersion = strconv.Itoa(version + 1)
 	}
-	if refused {
+	if p.refused>>n&1 != 0 {
 		err = errLost
 		if r.Verb == group.StoreState {
 			err = apierrors.NewConflict(schema.GroupResource{}, "owner", errLost)
@@ -422,7 +420,7 @@ func (m *model) settled(w world) bool {
 // lost while a Job of a later attempt exists is for people.
 func (m *model) lives(w world) error {
 	w.faults, w.replicas = 0, [2]replica{}
-	var path []world
+	path, err := []world(nil), error(nil)
 	for len(path) < 500 {
 		if w = w.canonical(); m.lively[w] || m.settled(w) || m.loses {
 			for _, passed := range path {
@@ -438,11 +436,9 @@ func (m *model) lives(w world) error {
 				}
 			}
 		}
-		next, err := m.step(w, 0)
-		if err != nil {
+		if w, err = m.step(w, 0); err != nil {
 			return err
 		}
-		w = next
 	}
 	return errors.New("the group does not end")
 }
@@ -488,13 +484,10 @@ var searched = map[string]struct {
 func TestAllInterleavings(t *testing.T) {
 	for name, tc := range searched {
 		t.Run(name, func(t *testing.T) {
-			policy := policyOf(t, tc.policy)
-			if *long {
-				tc.both = tc.one
-			}
+			policy, both := policyOf(t, tc.policy), map[bool][3]int8{true: tc.one, false: tc.both}[*long]
 			for _, pair := range [][2]*model{
 				{{failing: tc.one, replicas: 1}, {failing: tc.one, replicas: 1, crash: true, faults: 3}},
-				{{failing: tc.both, replicas: 1}, {failing: tc.both, replicas: 2, crash: true, faults: 1}},
+				{{failing: both, replicas: 1}, {failing: both, replicas: 2, crash: true, faults: 1}},
 			} {
 				for _, m := range pair {
 					m.policy = policy
