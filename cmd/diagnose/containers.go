@@ -241,6 +241,23 @@ func (f *facts) memoryLimit(pod *corev1.Pod, name string) string {
 	return "the memory limit of container " + either(plainName.MatchString(name), name, "CONTAINER")
 }
 
+// inMemory reports whether the template has an emptyDir of medium Memory.
+func (f *facts) inMemory() bool {
+	return slices.ContainsFunc(f.Job.Spec.Template.Spec.Volumes, func(v corev1.Volume) bool {
+		return v.EmptyDir != nil && v.EmptyDir.Medium == corev1.StorageMediumMemory
+	})
+}
+
+// killedAsFailed returns the event by which the kubelet killed a container of a failed pod, because a probe had failed;
+// nil if there is none.
+func (f *facts) killedAsFailed(r *record) *corev1.Event {
+	fault := f.faultOf(r)
+	return lastEvent(f.events[r.Pod.UID], func(e *corev1.Event) bool {
+		return fault.End != nil && killedByProbe(e) && mentions(e.Message, "ontainer "+fault.Container+" ") &&
+			!timeOf(e).Truncate(time.Second).After(fault.End.FinishedAt.Time)
+	})
+}
+
 // systemOOM returns the event by which the node of a pod ran out of memory when a container of it was killed; nil if
 // there is none (pkg/kubelet/oom/oom_watcher_linux.go).
 func (f *facts) systemOOM(r *record, end *corev1.ContainerStateTerminated) *corev1.Event {

@@ -372,7 +372,7 @@ func (c *cronFacts) ends() {
 	failed, last := 0, ""
 	for _, job := range c.Runs {
 		end := jobstatus.Finished(job)
-		if end != nil && end.Type == batchv1.JobComplete {
+		if end != nil && (end.Type == batchv1.JobComplete || c.succeededAfter(end.LastTransitionTime.Time)) {
 			break
 		}
 		if end != nil {
@@ -386,6 +386,15 @@ func (c *cronFacts) ends() {
 			textIf(long, "the last success was "+c.lasting(cmp.Or(success, &c.of.CreationTimestamp).Time)+" ago; ")+
 			"Job "+last, nil)
 	}
+}
+
+// succeededAfter reports whether a Job that is not given has succeeded after a time, and so may have started later than
+// those that are.
+func (c *cronFacts) succeededAfter(t time.Time) bool {
+	last := c.of.Status.LastSuccessfulTime
+	return last != nil && last.After(t) && !slices.ContainsFunc(c.Runs, func(job *batchv1.Job) bool {
+		return job.Status.CompletionTime != nil && job.Status.CompletionTime.Equal(last)
+	})
 }
 
 // date renders a time in the CronJob's time zone.

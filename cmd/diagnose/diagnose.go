@@ -90,6 +90,9 @@ func (d Diagnosis) Causes() []Cause {
 	lost, fails := code == explain.ProspectOutOfReach && !deleting,
 		code == explain.ProspectFailure && f.reason.Code != explain.JobDeleting
 	all := f.causes(either(fails || lost, AttentionLost, AttentionNone))
+	if all[0].Code == "CrashLoop" && f.goesOn() {
+		all[0].Text += f.lastTry()
+	}
 	if lost {
 		all[0].Text += "; the Job can only fail"
 		if len(f.digest.Groups) > 0 && all[0].Advice == "" {
@@ -134,6 +137,8 @@ type found struct {
 	failing bool
 	// systemOOM says that the node ran out of memory.
 	systemOOM bool
+	// probed says that the kubelet killed the container because a probe failed.
+	probed bool
 	// injected says that a container is not of the template, if its name does not.
 	injected string
 	// gone is what most of the pods that are gone have said last; nil if that is not known.
@@ -202,6 +207,9 @@ func (f *facts) cause(r row, c found, least Attention) Cause {
 	pod := cmp.Or(c.pod, append(slices.Clone(c.pods), "")[0])
 	if g := f.digest.groupNamed(pod); g != nil && g.node != "" && (c.signs.Container != "" || c.signs.End != nil) {
 		advice = joined(" ", "Look at node "+g.node+": no pod on another node has failed in this way.", advice)
+	}
+	if strings.Contains(advice, "memory limit") && f.inMemory() {
+		advice += " What is written to its emptyDir of medium Memory counts, too."
 	}
 	if injected := cmp.Or(c.injected, f.injected(c.container)); injected != "" {
 		template := f.filled(templateAdvice, c)

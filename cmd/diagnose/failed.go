@@ -262,6 +262,9 @@ func (f *facts) show(c *found, r *record) {
 	if e := f.systemOOM(r, c.signs.End); e != nil {
 		c.evidence, c.systemOOM = append(c.evidence, f.eventText(e)), true
 	}
+	if e := f.killedAsFailed(r); e != nil {
+		c.evidence, c.probed = append(c.evidence, f.eventText(e)), true
+	}
 }
 
 // howFailed says how the decisive pod failed, and how the most pods of a digest did. It returns the pod that shows what
@@ -270,8 +273,9 @@ func (f *facts) howFailed(r *record, of *Digest, byRule bool) (how string, shown
 	says := func(r *record) string {
 		fault := f.faultOf(r)
 		e := cmp.Or(f.systemOOM(r, fault.End), &corev1.Event{})
+		probe := cmp.Or(f.killedAsFailed(r), &corev1.Event{})
 		return joined("; ", f.named(r)+": "+fault.Fault+textIf(fault.done != "", ", after container "+fault.done+
-			" had succeeded"), clockBehind(r.Pod, fault.End), f.ruleText(r),
+			" had succeeded"), oneLine(probe.Message), clockBehind(r.Pod, fault.End), f.ruleText(r),
 			textIf(e.Reason != "", "node "+r.Pod.Spec.NodeName+": "+oneLine(e.Message)))
 	}
 	g := of.leading(r)

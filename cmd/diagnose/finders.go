@@ -117,9 +117,18 @@ func (f *facts) running(last bool) (c found) {
 	return c
 }
 
-// backingOff finds that the next pod waits, and which failure its delay follows, if that pod is known.
-func backingOff(f *facts) (c found) {
-	c = decided(explain.JobBackingOff)(f)
+// backingOff finds that the next pod waits.
+func backingOff(f *facts) found {
+	c := f.backingOff()
+	if c.reason.Text != "" {
+		c.reason.Text += f.lastTry()
+	}
+	return c
+}
+
+// backingOff says which failure the delay of the next pod follows, if that pod is known.
+func (f *facts) backingOff() found {
+	c := decided(explain.JobBackingOff)(f)
 	i := slices.IndexFunc(f.pods, func(p *record) bool {
 		if !f.PerIndex() {
 			return p.Failed && p.Valid && p.Finish().Equal(f.Plan.Record.LastFailure)
@@ -139,7 +148,6 @@ func backingOff(f *facts) (c found) {
 	}
 	last := f.pods[i]
 	f.show(&c, last)
-	defer func() { c.reason.Text += f.lastTry() }()
 	c.reason.Text += ", " + duration.HumanDuration(c.reason.Until.Sub(last.Finish())) + " after " + f.named(last) +
 		" failed: " + c.signs.Fault
 	g := f.digest.leading(last)

@@ -19,6 +19,9 @@ var mishaps = []mishap{
 		"Raise the memory request of container CONTAINER to what it uses, so that it gets a node with as much; a " +
 			"higher limit does not help.",
 		func(_ *facts, c *found) bool { return c.systemOOM }},
+	{"a probe made the kubelet kill a container",
+		"Give the probe more time (failureThreshold, periodSeconds, timeoutSeconds), or fix what it checks.",
+		func(_ *facts, c *found) bool { return c.probed }},
 	{"a container without a memory limit was out of memory",
 		"The pod template gives container CONTAINER no memory limit: unless a LimitRange does, node NODE was out of " +
 			"memory. Set a memory request and limit for what it uses. " + logAdvice,

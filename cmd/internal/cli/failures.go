@@ -60,7 +60,7 @@ func (g failedGroup) line() string {
 		text += ": " + g.Message
 	}
 	if len(g.Nodes) > 0 {
-		text += "; pods by node: " + strings.Trim(fmt.Sprint(g.Nodes), "map[]")
+		text += "; pods by node: " + strings.TrimSuffix(strings.TrimPrefix(fmt.Sprint(g.Nodes), "map["), "]")
 	}
 	return text + "; " + strings.Join(g.Pods, ", ")
 }
