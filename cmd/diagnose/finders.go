@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -191,6 +192,28 @@ func ending(f *facts) (c found) {
 	c.how = f.adviceOn(&c)
 	c.reason = explain.Reason{Code: explain.JobEnding, Until: f.reason.Until, Text: "the Job fails: " + c.text +
 		f.textDeletes() + also("", f.Plan.Terminating, "pod", " terminating")}
+	return c
+}
+
+// succeeded finds that the Job has ended, with what its last pod said, and whether it had a try left.
+func succeeded(f *facts) found {
+	c := found{reason: finished(f.Job)}
+	if !hasSucceeded(f.Job) {
+		return c
+	}
+	var last time.Time
+	var says string
+	for _, r := range f.pods {
+		for _, of := range r.Pod.Status.ContainerStatuses {
+			end := of.State.Terminated
+			if r.Succeeded && end != nil && end.Message != "" && end.FinishedAt.After(last) {
+				last, says = end.FinishedAt.Time, "; "+f.named(r)+" says: "+oneLine(end.Message)
+			}
+		}
+	}
+	limit, failed := f.Spec.Limit.PerJob, f.Job.Status.Failed
+	c.reason.Text += textIf(limit > 0 && failed >= limit, fmt.Sprintf("; it took the last try: %s, spec.backoffLimit "+
+		"is %d", count(failed, "failure"), limit)) + says
 	return c
 }
 

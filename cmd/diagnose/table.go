@@ -51,7 +51,7 @@ var causes = slices.Concat([]row{
 		means:  "the Job has ended, and pods that should be gone still have the tracking finalizer",
 		advice: "Check that the controller that manages the Job is running, and may patch pods.", job: finalizersLeft},
 	{code: explain.JobFinished, group: groupEnd, means: "the Job has succeeded",
-		job: func(f *facts) found { return found{reason: finished(f.Job)} }},
+		job: succeeded},
 	{code: "MultiKueue", attention: AttentionHeld,
 		means: "MultiKueue runs the Job in another cluster; nothing is decided here", advice: multiKueueAdvice},
 	{code: "ManagerSilent", attention: AttentionStuck,
