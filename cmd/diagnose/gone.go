@@ -219,8 +219,10 @@ func (f *facts) neverCreated(c *found) string {
 func (f *facts) spent() string {
 	var name string
 	var node, run time.Time
-	for of, events := range f.gonePods() {
-		placed, started := lastEvent(events, reasonIs("Scheduled")), lastEvent(events, reasonIs("Started"))
+	gone := f.gonePods()
+	for _, of := range slices.Sorted(maps.Keys(gone)) {
+		placed := lastEvent(gone[of], reasonIs("Scheduled"))
+		started := lastEvent(gone[of], reasonIs("Started"))
 		if placed != nil && started != nil && timeOf(started).After(run) {
 			name, node, run = of, timeOf(placed), timeOf(started)
 		}
