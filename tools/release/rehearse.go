@@ -26,8 +26,8 @@ var imported = []struct {
 }
 
 // rehearse uses the release as its users do, from nothing but its proxy and the public one: each
-// package in a program of its own with the oldest Go and the oldest libraries; the packages of each module
-// in one program with the newest; a clone in the place of the library; and every go get and go install of
+// package in a module of its own with the oldest Go and the oldest libraries; the packages of each module
+// in one module with the newest; a clone in the place of the library; and every go get and go install of
 // the documents.
 func (r *release) rehearse(newest []string) {
 	r.plug()
@@ -48,10 +48,10 @@ func (r *release) rehearse(newest []string) {
 		do(func() { r.follow(fmt.Sprint("documented-", i), line) })
 	}
 	check(work.Wait())
-	fmt.Printf("%d programs and %d lines of the documents use the release\n", r.used.Load(), len(lines))
+	fmt.Printf("%d modules and %d lines of the documents use the release\n", r.used.Load(), len(lines))
 }
 
-// user is a program that imports packages of one of our modules.
+// user is a module that imports packages of one of ours.
 type user struct {
 	module    string
 	packages  []string
@@ -66,19 +66,19 @@ func (r *release) use(u user) {
 	folder := filepath.Join("users", u.toolchain, library(u.packages[0]))
 	run := r.empty(folder, u.toolchain)
 	run("mod", "init", "example.com/user")
-	program := "package main\n\n"
+	source := "package user\n\n"
 	for _, p := range u.packages {
-		program += fmt.Sprintf("import _ %q\n", library(p))
+		source += fmt.Sprintf("import _ %q\n", library(p))
 	}
-	check(os.WriteFile(r.path(folder, "main.go"), []byte(program+"\nfunc main() {}\n"), 0o644))
+	check(os.WriteFile(r.path(folder, "user.go"), []byte(source), 0o644))
 	run("get", library(u.module))
 	if len(u.upgrades) > 0 {
 		run(append([]string{"get"}, r.required(u)...)...)
 	}
 	run("mod", "tidy")
-	run("build", "-o", os.DevNull, ".")
+	run("build")
 	run("mod", "vendor")
-	run("build", "-o", os.DevNull, ".")
+	run("build")
 	r.used.Add(1)
 }
 
@@ -86,11 +86,11 @@ func (r *release) use(u user) {
 func (r *release) replace() {
 	run := r.empty("users/clone", "local")
 	run("mod", "init", "example.com/user")
-	program := fmt.Sprintf("package main\n\nimport _ %q\n\nfunc main() {}\n", library("decide"))
-	check(os.WriteFile(r.path("users/clone/main.go"), []byte(program), 0o644))
+	source := fmt.Sprintf("package user\n\nimport _ %q\n", library("decide"))
+	check(os.WriteFile(r.path("users/clone/user.go"), []byte(source), 0o644))
 	run("mod", "edit", "-require="+ours+"@v0.0.0", "-replace="+ours+"="+r.path("repository"))
 	run("mod", "tidy")
-	run("build", "-o", os.DevNull, ".")
+	run("build")
 	r.used.Add(1)
 }
 
