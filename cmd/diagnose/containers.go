@@ -37,11 +37,23 @@ func waiting(reasons []string, parts ...string) func(*podFacts) sign {
 			}
 			s.container = c.Name
 			s.text = joined(": ", c.String(), w.Reason, oneLine(text)) + p.f.exists(p.Namespace, text) +
-				withoutSecrets(text, p.events)
+				withoutSecrets(text, p.events) + p.f.pulled(c.Image)
 			return s
 		}
 		return sign{}
 	}
+}
+
+// pulled names a pod of the namespace that has had an image before, so that its name is right.
+func (f *facts) pulled(image string) string {
+	for _, pod := range f.neighbours() {
+		for _, c := range pod.Status.ContainerStatuses {
+			if c.Image == image && c.ImageID != "" && pod.Namespace == f.Job.Namespace {
+				return "; pod " + pod.Name + " had this image before"
+			}
+		}
+	}
+	return ""
 }
 
 // missing matches the message that an object is missing.

@@ -141,9 +141,10 @@ var cronCauses = []Entry{
 	{"JobRefused", AttentionStuck, "the API server rejects the next Job of a CronJob", "The controller tries again. " +
 		"Finished Jobs count towards a quota, too: see the history limits of the CronJob, and " +
 		"spec.jobTemplate.spec.ttlSecondsAfterFinished."},
-	{"RunBlocked", AttentionStuck, "with concurrencyPolicy Forbid, a Job has been active for more than a day and " +
-		"three start times", "See why it does not end. With spec.jobTemplate.spec.activeDeadlineSeconds later Jobs " +
-		"end in time."},
+	{"RunBlocked", AttentionStuck, "with concurrencyPolicy Forbid, a Job has been active for three start times and " +
+		"more than a day, or three times as long as the last ones took", "See why it does not end: kubectl logs -n " +
+		"NAMESPACE job/JOB. If it hangs, delete it, and the next one starts. With " +
+		"spec.jobTemplate.spec.activeDeadlineSeconds later Jobs end in time."},
 	{"RunWaits", AttentionWait, "with concurrencyPolicy Forbid, an active Job keeps the next one from starting",
 		"The next one starts after its end."},
 	{"RunOverdue", AttentionStuck, "a CronJob should have created a Job two minutes ago or more", "Check that the " +
@@ -163,6 +164,9 @@ var cronCauses = []Entry{
 	{"RunsReplaced", AttentionStuck, "with concurrencyPolicy Replace, Jobs were deleted before they ended, and none " +
 		"has succeeded since", "See what the pods of the last Job wait for, if they do. If they only take longer " +
 		"than the schedule leaves, start them less often, or set spec.concurrencyPolicy to Forbid."},
+	{"DeadlineOutgrown", AttentionLost, "the last Job of a CronJob failed at its deadline, and the last ones that " +
+		"succeeded took more than two thirds of it", "Raise spec.jobTemplate.spec.activeDeadlineSeconds, and see why " +
+		"the Jobs take so long."},
 	{"RunsFail", AttentionLost, "the last Job of a CronJob that has ended has failed", "See why that Job failed."},
 	{"Scheduled", AttentionNone, "a CronJob creates its Jobs by its schedule", ""},
 }
@@ -173,8 +177,12 @@ func ListCronJob() []Entry { return slices.Clone(cronCauses) }
 // add adds a cause, with the event that shows it.
 func (c *cronFacts) add(code explain.Code, text string, event *corev1.Event) {
 	row := cronCauses[slices.IndexFunc(cronCauses, func(e Entry) bool { return e.Code == code })]
-	advice := strings.NewReplacer("CRONJOB", c.of.Name,
-		" -n NAMESPACE", textIf(c.of.Namespace != "", " -n "+c.of.Namespace))
+	names := []string{"CRONJOB", c.of.Name}
+	if len(c.of.Status.Active) > 0 {
+		names = append(names, "job/JOB", "job/"+c.of.Status.Active[0].Name)
+	}
+	advice := strings.NewReplacer(append(names,
+		" -n NAMESPACE", textIf(c.of.Namespace != "", " -n "+c.of.Namespace))...)
 	cause := Cause{Reason: explain.Reason{Code: code, Text: text}, Advice: advice.Replace(row.Advice),
 		Attention: row.Attention}
 	if event != nil {
@@ -239,13 +247,7 @@ func (c *cronFacts) often() {
 	for n, t := 0, c.Next; n < 8 && !t.IsZero(); n, t = n+1, c.next(t) {
 		between = max(between, c.next(t).Sub(t))
 	}
-	const some = 3
-	var took []time.Duration
-	for _, job := range c.Runs {
-		if end := job.Status.CompletionTime; end != nil && job.Status.StartTime != nil && len(took) < some {
-			took = append(took, end.Sub(job.Status.StartTime.Time))
-		}
-	}
+	took := c.took()
 	slices.Sort(took)
 	jobs, since := c.active()
 	long := slices.Max(append(took, 0))
@@ -260,6 +262,39 @@ func (c *cronFacts) often() {
 			"are at most %s apart", len(took), duration.HumanDuration(took[0]),
 			duration.HumanDuration(took[len(took)-1]), duration.HumanDuration(between)), jobs), nil)
 	}
+}
+
+// took returns how long the last Jobs that succeeded took, the last one first.
+func (c *cronFacts) took() (all []time.Duration) {
+	const some = 3
+	for _, job := range c.Runs {
+		if end := job.Status.CompletionTime; end != nil && job.Status.StartTime != nil && len(all) < some {
+			all = append(all, end.Sub(job.Status.StartTime.Time))
+		}
+	}
+	return all
+}
+
+// usual says how long Jobs take: the last ones at most or, if none is given, the time from the last start time to the
+// last success. It is 0 if neither is known.
+func (c *cronFacts) usual() (long time.Duration, says string) {
+	if took := c.took(); len(took) > 0 {
+		long = slices.Max(took)
+		return long, " (the last ones took at most " + duration.HumanDuration(long) + ")"
+	}
+	success := c.of.Status.LastSuccessfulTime
+	if success == nil {
+		return 0, ""
+	}
+	for _, before := range []time.Duration{time.Hour, 24 * time.Hour, 32 * 24 * time.Hour} {
+		for t := c.next(success.Add(-before)); !t.IsZero() && !t.After(success.Time); t = c.next(t) {
+			long = success.Sub(t)
+		}
+		if long > 0 {
+			break
+		}
+	}
+	return long, textIf(long > 0, " (the last success came "+duration.HumanDuration(long)+" after its start time)")
 }
 
 // unknownZone adds the cause that the controller does not know the time zone, though it exists: a CronJob that it
@@ -309,10 +344,13 @@ func (c *cronFacts) unstarted() {
 			strings.TrimPrefix(oneLine(refusal.Message), "Error creating job: ")+c.inQuota(refusal)+"; "+c.starts(),
 			refusal)
 	case c.of.Spec.ConcurrencyPolicy == batchv1.ForbidConcurrent && jobs != "":
-		long := c.Missed >= 3 && c.now.Sub(cmp.Or(since, c.First)) > 24*time.Hour
-		c.add(either[explain.Code](long, "RunBlocked", "RunWaits"), jobs+textIf(!since.IsZero(), ",")+" keeps the "+
-			"next one from starting (concurrencyPolicy Forbid): "+c.starts()+textIf(!c.due.IsZero(), "; the Job of "+
-			"the last one starts as soon as it ends"), lastEvent(c.events, reasonIs("JobAlreadyActive")))
+		usual, says := c.usual()
+		age := c.now.Sub(cmp.Or(since, c.First))
+		long := c.Missed >= 3 && (age > 24*time.Hour || usual > 0 && age > max(time.Hour, 3*usual))
+		c.add(either[explain.Code](long, "RunBlocked", "RunWaits"), jobs+textIf(long, says)+
+			textIf(!since.IsZero(), ",")+" keeps the next one from starting (concurrencyPolicy Forbid): "+c.starts()+
+			textIf(!c.due.IsZero(), "; the Job of the last one starts as soon as it ends"),
+			lastEvent(c.events, reasonIs("JobAlreadyActive")))
 	case !c.due.IsZero() && (late(c.due) || dense && late(c.First)):
 		c.add("RunOverdue", c.starts(), nil)
 	case c.due.IsZero() && late(c.First):
@@ -378,6 +416,20 @@ func (c *cronFacts) ends() {
 		if end != nil {
 			last = cmp.Or(last, job.Name+" has failed: "+joined(": ", end.Reason, oneLine(end.Message)))
 			failed++
+		}
+	}
+	if limit := c.of.Spec.JobTemplate.Spec.ActiveDeadlineSeconds; failed > 0 && limit != nil && len(c.took()) > 0 &&
+		strings.Contains(last, " has failed: "+batchv1.JobReasonDeadlineExceeded) {
+		deadline, all := time.Duration(*limit)*time.Second, c.took()
+		var parts []string
+		for _, t := range slices.Backward(all) {
+			parts = append(parts, duration.HumanDuration(t))
+		}
+		if 3*slices.Max(all) > 2*deadline {
+			c.add("DeadlineOutgrown", "the last "+count(failed, "Job")+" failed at the deadline of "+
+				duration.HumanDuration(deadline)+" (activeDeadlineSeconds); those before that succeeded took "+
+				strings.Join(parts, ", "), nil)
+			return
 		}
 	}
 	if failed > 0 {

@@ -211,6 +211,11 @@ func (f *facts) cause(r row, c found, least Attention) Cause {
 	if strings.Contains(advice, "memory limit") && f.inMemory() {
 		advice += " What is written to its emptyDir of medium Memory counts, too."
 	}
+	if hook := f.Job.Annotations["helm.sh/hook"]; mentions(hook, "pre-install", "pre-upgrade") &&
+		mentions(reason.Text, "not found") && !mentions(string(r.code), "Image") {
+		advice += " The Job is a hook of Helm that runs before other objects of the chart are there: make what it " +
+			"needs a hook, too, with a lower helm.sh/hook-weight."
+	}
 	if injected := cmp.Or(c.injected, f.injected(c.container)); injected != "" {
 		template := f.filled(templateAdvice, c)
 		advice = joined(" ", strings.ReplaceAll(advice, template, ""), injected)

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -221,7 +222,7 @@ func (f *facts) textFailed() found {
 	if r == nil {
 		says := cmp.Or(f.addGone(&c), f.neverCreated(&c))
 		if reason == batchv1.JobReasonDeadlineExceeded {
-			says = joined("; ", f.spent(), says)
+			says = joined("; ", f.pace(), f.spent(), says)
 		}
 		_, _, given := f.failures(func(*record) bool { return true })
 		none := reason == batchv1.JobReasonDeadlineExceeded && f.Job.Status.Failed+f.Job.Status.Succeeded == 0 &&
@@ -229,7 +230,8 @@ func (f *facts) textFailed() found {
 		c.text = joined("; ", joined(": ", reason, message), limit, says,
 			textIf(none, "it has had no pod: those that are deleted at the deadline count as failed, and none has"),
 			textIf(says == "" && limit != "" && max(f.Progress.Failed, f.Job.Status.Failed) > int32(given),
-				"none of its failed pods was given"))
+				either(reason == batchv1.JobReasonDeadlineExceeded, "pods that are active at the deadline are "+
+					"deleted, and count as failed", "none of its failed pods was given")))
 		return c
 	}
 	rule := f.ruleText(r)
@@ -238,7 +240,8 @@ func (f *facts) textFailed() found {
 	how = joined("; ", how, f.indexesOf(of, r, shown))
 	f.show(&c, shown)
 	if g := of.groupOfPod(shown); g != nil && shown != r {
-		c.pods = append(slices.Clone(g.Pods), r.Pod.Name)
+		c.pods = append(slices.DeleteFunc(slices.Clone(g.Pods), func(name string) bool { return name == r.Pod.Name }),
+			r.Pod.Name)
 	}
 	why := joined(": ", reason, either(limit == "" && rule == "", message, limit))
 	c.text = joined("; ", how, why)
@@ -283,13 +286,36 @@ func (f *facts) howFailed(r *record, of *Digest, byRule bool) (how string, shown
 		return says(r), r
 	}
 	most := of.ofFailed(g) + textIf(g.node != "", f.damage(g.node)) + ", such as "
+	first := f.before(g)
 	switch {
+	case first != nil && !byRule:
+		return "the first of " + of.ofFailed(g) + ", " + says(first) + "; those after it failed in another way, " +
+			"which may follow from that, such as " + says(g.example), first
 	case slices.Contains(g.records, r):
 		return most + says(r), r
 	case byRule:
 		return says(r) + "; " + most + says(g.example), r
 	}
 	return most + says(g.example) + "; the last, " + says(r), g.example
+}
+
+// number matches what differs in the messages of pods that failed for the same reason.
+var number = regexp.MustCompile(`[0-9]+`)
+
+// before returns the first pod of a group whose message differs from that of all others, which were created after it
+// and have the same one: their failure may follow from what the first one has done. It is nil if there is no such pod.
+func (f *facts) before(g *Group) *record {
+	first, says := g.records[0], func(r *record) string { return number.ReplaceAllString(f.alike(r).Message, "0") }
+	next := says(g.records[1])
+	if len(g.records) < fewest || says(first) == next || says(first) == "" {
+		return nil
+	}
+	for _, r := range g.records[1:] {
+		if r.Index != first.Index || r.Pod.CreationTimestamp.Time.Before(first.Finish()) || says(r) != next {
+			return nil
+		}
+	}
+	return first
 }
 
 // ruleText says which rule of the pod failure policy a failed pod matches.

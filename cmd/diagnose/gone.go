@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
@@ -81,11 +82,14 @@ func (f *facts) gonePods() map[string][]*corev1.Event {
 	return all
 }
 
+// scaleDown is the reason of the event by which cluster-autoscaler deletes a pod (core/scaledown/actuation/drain.go).
+const scaleDown = "ScaleDown"
+
 // disrupts reports whether by this event its pod is deleted to free or protect a node, and not for what it does:
-// Karpenter (pkg/controllers/node/termination/terminator/events), pkg/scheduler/framework/preemption/executor.go,
-// pkg/controller/tainteviction/taint_eviction.go.
+// Karpenter (pkg/controllers/node/termination/terminator/events), cluster-autoscaler,
+// pkg/scheduler/framework/preemption/executor.go, pkg/controller/tainteviction/taint_eviction.go.
 func disrupts(e *corev1.Event) bool {
-	return reasonIs("Evicted", "Preempted")(e) ||
+	return reasonIs("Evicted", "Preempted", scaleDown)(e) ||
 		e.Reason == "TaintManagerEviction" && mentions(e.Message, "Marking for deletion")
 }
 
@@ -236,6 +240,28 @@ func (f *facts) spent() string {
 		duration.HumanDuration(end.Sub(run)))
 }
 
+// pace says how long the pods that succeeded took, if at that pace the Job needs more time than it has.
+func (f *facts) pace() string {
+	spec, took := &f.Job.Spec, []time.Duration(nil)
+	for _, r := range f.pods {
+		if r.Succeeded {
+			took = append(took, r.Finish().Sub(r.Pod.CreationTimestamp.Time))
+		}
+	}
+	if len(took) == 0 || spec.Completions == nil || spec.ActiveDeadlineSeconds == nil {
+		return ""
+	}
+	slices.Sort(took)
+	once := max(1, *cmp.Or(spec.Parallelism, new(int32(1))))
+	needs := took[len(took)/2] * time.Duration((*spec.Completions+once-1)/once)
+	if needs <= time.Duration(*spec.ActiveDeadlineSeconds)*time.Second {
+		return ""
+	}
+	return fmt.Sprintf("%s that succeeded took %s to %s, and spec.parallelism is %d: all %d need about %s",
+		count(len(took), "pod"), duration.HumanDuration(took[0]), duration.HumanDuration(took[len(took)-1]), once,
+		*spec.Completions, duration.HumanDuration(needs))
+}
+
 // ran reports whether anything shows that a container of the Job has run.
 func (f *facts) ran() bool {
 	started := false
@@ -248,7 +274,7 @@ func (f *facts) ran() bool {
 
 // lastWord returns the event that says why a pod that is gone got no further; nil if none does.
 func (f *facts) lastWord(name string, events []*corev1.Event) *corev1.Event {
-	if e := lastEvent(events, reasonIs("Preempted")); e != nil { // pkg/scheduler/framework/preemption/executor.go
+	if e := lastEvent(events, disrupts); e != nil {
 		return e
 	}
 	killed := lastEvent(events, killedByProbe)
@@ -259,8 +285,22 @@ func (f *facts) lastWord(name string, events []*corev1.Event) *corev1.Event {
 	if e := (&podFacts{Pod: pod, f: f, events: events}).warning(); e != nil {
 		return e
 	}
-	e := lastEvent(events, reasonIs("FailedScheduling", "Scheduled"))
-	return either(e != nil && e.Reason == "FailedScheduling", e, nil)
+	if e := lastEvent(events, reasonIs("FailedScheduling", "Scheduled")); e != nil && e.Reason == "FailedScheduling" {
+		return e
+	}
+	return f.stopped(name, events)
+}
+
+// stopped returns the event by which the kubelet stops a pod that is gone because it was deleted, and not by the
+// controller of the Job; nil if there is none (pkg/kubelet/kuberuntime/kuberuntime_container.go, killContainer).
+func (f *facts) stopped(name string, events []*corev1.Event) *corev1.Event {
+	deletes := func(e *corev1.Event) bool { return e.Reason == "SuccessfulDelete" && madePod(e) == name }
+	if f.failureReason() == batchv1.JobReasonDeadlineExceeded || slices.ContainsFunc(f.events[f.Job.UID], deletes) {
+		return nil
+	}
+	return lastEvent(events, func(e *corev1.Event) bool {
+		return e.Reason == "Killing" && strings.HasPrefix(e.Message, "Stopping container ")
+	})
 }
 
 // containerBacksOff reports whether the kubelet restarts a container again and again

@@ -61,10 +61,23 @@ var mishaps = []mishap{
 		"The logs are gone with the pods: restartPolicy Never keeps both when the Job fails. Look for them where " +
 			"logs are collected.",
 		func(_ *facts, c *found) bool { return c.pod == "" && c.gone != nil && containerBacksOff(c.gone) }},
-	{"its pods, which are gone, were preempted, and no rule ignores that",
+	{"its pods, which are gone, were evicted from a node that an autoscaler removed",
+		"Keep the node while the pod runs: annotations cluster-autoscaler.kubernetes.io/safe-to-evict: \"false\" and " +
+			"karpenter.sh/do-not-disrupt: \"true\" in the pod template. With a rule of spec.podFailurePolicy that " +
+			"ignores DisruptionTarget, this is no failure, and a new pod starts.",
+		func(_ *facts, c *found) bool {
+			return c.pod == "" && c.gone != nil && reasonIs("Evicted", scaleDown)(c.gone)
+		}},
+	{"its pods, which are gone, were disrupted, and no rule ignores that",
 		"With a rule of spec.podFailurePolicy that ignores DisruptionTarget, this is no failure.",
 		func(f *facts, c *found) bool {
-			return c.pod == "" && c.gone != nil && c.gone.Reason == "Preempted" && f.Job.Spec.PodFailurePolicy == nil
+			return c.pod == "" && c.gone != nil && disrupts(c.gone) && f.Job.Spec.PodFailurePolicy == nil
+		}},
+	{"its pods, which are gone, were deleted while they ran",
+		"Find out who deletes pods: a user, a drain of the node, or an autoscaler. A pod that is deleted while it " +
+			"runs counts as failed.",
+		func(_ *facts, c *found) bool {
+			return c.pod == "" && c.gone != nil && c.gone.Reason == "Killing"
 		}},
 	{"its pods, which are gone, did not start",
 		"Fix what the event names. All events of the pods: " + namespaceEvents,
@@ -73,6 +86,11 @@ var mishaps = []mishap{
 		"Its pods failed again and again until the deadline. " + logAdvice,
 		func(f *facts, c *found) bool {
 			return f.failureReason() == batchv1.JobReasonDeadlineExceeded && c.failing
+		}},
+	{"it reached its deadline, which is too short at the pace of the pods that have succeeded",
+		"Raise spec.parallelism, so that more pods run at once, or spec.activeDeadlineSeconds.",
+		func(f *facts, _ *found) bool {
+			return f.failureReason() == batchv1.JobReasonDeadlineExceeded && f.pace() != ""
 		}},
 	{"it reached its deadline, and nothing given shows that a pod has run",
 		"Find out whether its pods have run, before you raise spec.activeDeadlineSeconds: " + namespaceEvents,

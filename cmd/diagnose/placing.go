@@ -246,7 +246,9 @@ func scaleUpRefused(p *podFacts) (s sign) {
 		!mentions(p.decisive(text), "Insufficient ", "Too many pods") {
 		return s
 	}
-	return sign{text: strings.TrimSuffix(oneLine(text), ".") + "; " + oneLine(e.Message), event: e}
+	s.text = strings.TrimSuffix(oneLine(text), ".") + "; " + oneLine(e.Message) + p.f.holders(p.decisive(text))
+	s.event = e
+	return s
 }
 
 // notScheduledYet finds a pod that will get a node soon: it has just been refused, a node is being
@@ -298,7 +300,31 @@ func deviceMissing(p *podFacts) (s sign) {
 	if text, _ := p.schedulerSays(); strings.Contains(p.decisive(text), "/") {
 		s = unschedulable("Insufficient ")(p)
 	}
+	s.text = strings.TrimSuffix(s.text, ".") + p.f.holders(p.decisive(s.text))
 	return s
+}
+
+// holders says which of the pods given have most of the resource that a reason of the scheduler names, if a plugin
+// offers it.
+func (f *facts) holders(reason string) string {
+	m := insufficient.FindStringSubmatch(reason)
+	if m == nil || !strings.Contains(m[1], "/") {
+		return ""
+	}
+	of := map[string]int64{}
+	for _, pod := range f.neighbours() {
+		takes := takes(pod, m[1])
+		if !takes.IsZero() && pod.Spec.NodeName != "" && !hasEnded(pod) {
+			of[cmp.Or(strings.Trim(ownedBy(pod), " ()"), "pod "+pod.Name)] += takes.Value()
+		}
+	}
+	var says []string
+	for _, who := range slices.SortedFunc(maps.Keys(of), func(a, b string) int {
+		return cmp.Or(cmp.Compare(of[b], of[a]), strings.Compare(a, b))
+	}) {
+		says = append(says, fmt.Sprintf("%s has %d", who, of[who]))
+	}
+	return textIf(len(says) > 0, "; of "+m[1]+", "+list(says))
 }
 
 // The number of nodes in a message of the scheduler, and a resource that they lack (plugins/noderesources/fit.go).

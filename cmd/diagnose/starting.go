@@ -157,6 +157,28 @@ func volumeShared(p *podFacts) (s sign) {
 	return sign{}
 }
 
+// volumeKept finds that the pod cannot have a volume because a pod which should have terminated has it on another node.
+func volumeKept(p *podFacts) sign {
+	s := startFailing([]string{"FailedAttachVolume"}, volumeInUse...)(p)
+	m := usedBy.FindStringSubmatch(s.text)
+	var own []*corev1.Pod
+	for _, r := range p.f.pods {
+		own = append(own, r.Pod)
+	}
+	for _, holder := range slices.Concat(own, p.f.neighbours()) {
+		has := func(claim string) bool { return mounts(holder, claim) && p.f.oneNodeOnly(p.Namespace, claim) }
+		if node := holder.Spec.NodeName; s.text != "" && holder.DeletionTimestamp != nil && !hasEnded(holder) &&
+			holder.Namespace == p.Namespace && p.f.overdue(holder.DeletionTimestamp.Time) && node != p.node &&
+			(m != nil && m[1] == holder.Name || slices.ContainsFunc(p.f.claims(p.Pod), has)) {
+			s.node = node
+			s.text = joined("; ", s.text, "pod "+holder.Name+ownedBy(holder)+" has it on node "+node+", and should "+
+				"have terminated "+p.f.ago(holder.DeletionTimestamp.Time), p.f.notReady(node))
+			return s
+		}
+	}
+	return sign{}
+}
+
 // oneNodeOnly reports whether a claim is given and can be on one node at a time.
 func (f *facts) oneNodeOnly(namespace, claim string) bool {
 	modes, _ := f.find("PersistentVolumeClaim", namespace, claim).at("spec")["accessModes"].([]any)

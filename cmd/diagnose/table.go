@@ -162,9 +162,10 @@ var causes = slices.Concat([]row{
 		advice: "Set in the pod template what the message names, or add a LimitRange with defaults." + templateAdvice,
 		job:    refused("failed quota: ")},
 	{code: "QuotaExceeded",
-		means:  "a quota rejects new pods, and pods of another Job or owner take it and have not started",
-		advice: "See why the pods of OBJECT do not start: until they do or are gone, nothing else gets what they take.",
-		job:    heldIdle},
+		means: "a quota rejects new pods, and pods of another Job or owner take it and have not started",
+		advice: "See why the pods of OBJECT do not start, or delete it: what they take is free for others once they " +
+			"have ended.",
+		job: heldIdle},
 	{code: "QuotaExceeded", means: "an event says that a quota rejects new pods, and none was created later",
 		advice: "Raise the quota, lower the requests or the parallelism, or wait until other pods of the namespace " +
 			"end.", job: refused("exceeded quota", "insufficient quota")},
@@ -264,6 +265,11 @@ var causes = slices.Concat([]row{
 			"the pods would not fit on an empty node, either.",
 		pod: tooLarge},
 }), []row{
+	{code: "VolumeInUse", attention: AttentionStuck, cannot: "cannot have a volume of a pod that does not terminate",
+		means: "a volume of the pods is on the node of a pod that should have terminated two minutes ago or more",
+		advice: "Look at node NODE. If its machine is surely off, delete the Node object, or give it the taint " +
+			"node.kubernetes.io/out-of-service=nodeshutdown:NoExecute: the pod then ends, and the volume is free.",
+		pod: volumeKept},
 	{code: "VolumeInUse", attention: AttentionStuck, cannot: "cannot have a volume that another pod of the Job has",
 		means: "a volume of the pods can be on one node at a time, and another pod of the same Job has it there",
 		advice: "Set spec.parallelism to 1, or give the pods a volume that several nodes can mount (ReadWriteMany), " +
@@ -314,8 +320,9 @@ var causes = slices.Concat([]row{
 			"a pod that waits for a ResourceClaim or for its PodGroup.", pod: noScheduler},
 }, ofPods("ImagePullFailed", "cannot pull an image", []row{
 	{means: "the registry refuses to give an image without other credentials",
-		advice: "Check that a Secret in imagePullSecrets has credentials for this registry, and that the name of " +
-			"the image is right." + templateAdvice,
+		advice: "Credentials may be missing or have expired: check the Secret in imagePullSecrets, or those of node " +
+			"NODE. The kubelet tries again, with new ones. If the name of the image or of the Secret is wrong, " +
+			"change it." + templateAdvice,
 		pod: waiting(imageReasons, "unauthorized", "denied", "no basic auth", "authentication required",
 			"403 Forbidden", "401 Unauthorized")},
 	{means: "the registry limits how often images are pulled",
@@ -341,6 +348,9 @@ var causes = slices.Concat([]row{
 	{means: "imagePullPolicy is Never, and the image is not on the node",
 		advice: "Load the image on node NODE, or set imagePullPolicy to IfNotPresent." + templateAdvice,
 		pod:    waiting([]string{"ErrImageNeverPull"})},
+	{means: "the registry does not have an image",
+		advice: "Push the image, and the pod goes on by itself; or change its name or tag." + templateAdvice,
+		pod:    waiting(imageReasons, "code = NotFound", "manifest unknown", ": not found")},
 	{means: "a container waits for its image (ImagePullBackOff and the like)",
 		advice: "Check the name and the tag of the image, imagePullSecrets, and that the node reaches the " +
 			"registry." + templateAdvice, pod: waiting(imageReasons)},

@@ -231,7 +231,7 @@ var writers = []struct{ component, kind, reasons string }{
 	{"job-controller", "Warning", "FailedCreate"},
 	{"cronjob-controller", "Normal", "JobAlreadyActive SuccessfulCreate SuccessfulDelete"},
 	{"cronjob-controller", "Warning", "FailedCreate InvalidSchedule MissSchedule UnknownTimeZone UnparseableSchedule"},
-	{"cluster-autoscaler", "Normal", "NotTriggerScaleUp TriggeredScaleUp"},
+	{"cluster-autoscaler", "Normal", "NotTriggerScaleUp ScaleDown TriggeredScaleUp"},
 	{"karpenter", "Normal", "Evicted Nominated"},
 	{"karpenter", "Warning", "FailedScheduling SpotInterrupted"},
 	{"batch/job-kueue-controller", "Normal", "Stopped"},

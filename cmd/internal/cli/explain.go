@@ -115,7 +115,12 @@ func (x *Explain) One(env Environment, in Objects) (*View, error) {
 	r.Unreadable = messages(in.Unreadable)
 	for _, cron := range in.CronJobs {
 		c := x.cronJob(in, evidence, cron, now).Reason
-		if metav1.IsControlledBy(in.Jobs[0].Job, cron) && c.attention > diagnose.AttentionNone && c.Code != "RunsFail" {
+		switch {
+		case !metav1.IsControlledBy(in.Jobs[0].Job, cron):
+		case c.Code == "RunBlocked" && c.attention > r.Reason.attention: // by this Job, which hangs
+			c.Text = "CronJob " + cron.Name + ": " + c.Text
+			r.Reason, r.Also = c, append([]cause{r.Reason}, r.Also...)
+		case c.attention > diagnose.AttentionNone && c.Code != "RunsFail" && c.Code != "DeadlineOutgrown":
 			r.Notes = append(r.Notes, Note{"CronJob", "CronJob " + cron.Name + ": " + c.Code + ": " + c.Text})
 		}
 	}
