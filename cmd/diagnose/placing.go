@@ -300,7 +300,9 @@ func deviceMissing(p *podFacts) (s sign) {
 	if text, _ := p.schedulerSays(); strings.Contains(p.decisive(text), "/") {
 		s = unschedulable("Insufficient ")(p)
 	}
-	s.text = strings.TrimSuffix(s.text, ".") + p.f.holders(p.decisive(s.text))
+	if held := p.f.holders(p.decisive(s.text)); held != "" {
+		s.text = strings.TrimSuffix(s.text, ".") + held
+	}
 	return s
 }
 
