@@ -98,6 +98,30 @@ func heldBack(f *facts) found {
 // running finds that the decision calls the Job running, and that no pod contradicts it.
 func running(f *facts) found { return f.running(false) }
 
+// straggles finds that one pod of a Job that runs takes much longer than those that have succeeded.
+func straggles(f *facts) (c found) {
+	var slow *record
+	took := time.Duration(0)
+	for _, r := range f.pods {
+		switch {
+		case r.Succeeded:
+			took = max(took, r.Finish().Sub(r.Pod.CreationTimestamp.Time))
+		case r.Active && (slow == nil || r.Pod.CreationTimestamp.Before(&slow.Pod.CreationTimestamp)):
+			slow = r
+		}
+	}
+	if slow == nil || took == 0 || !f.past(slow.Pod.CreationTimestamp.Time, max(time.Hour, 3*took)) {
+		return c
+	}
+	c = running(f)
+	if c.reason.Text != "" {
+		c.reason.Text += fmt.Sprintf("; %s has been active %s, and those that succeeded took at most %s", f.named(slow),
+			f.lasting(slow.Pod.CreationTimestamp.Time), duration.HumanDuration(took))
+		c.pod, c.pods = slow.Pod.Name, []string{slow.Pod.Name}
+	}
+	return c
+}
+
 // lastTryRuns finds the same of a Job that fails with the next failure.
 func lastTryRuns(f *facts) found { return f.running(true) }
 

@@ -26,6 +26,7 @@ const (
 	groupEnd
 	groupSuspended
 	groupCreation
+	groupRunning
 )
 
 // causes is the table of causes, in the order of their rank. Causes that make the rest meaningless
@@ -521,7 +522,14 @@ var causes = slices.Concat([]row{
 	{code: explain.JobRunning, attention: AttentionWait,
 		means:  "the wanted number of pods is active, all of them run, and one more failure makes the Job fail",
 		advice: "HOW To keep what it has done so far, raise spec.backoffLimit while it runs.", job: lastTryRuns},
-	{code: explain.JobRunning, means: "the wanted number of pods is active, and all of them run", job: running},
+	{code: explain.JobRunning, attention: AttentionWait, group: groupRunning,
+		means: "the wanted number of pods is active, and one has run for more than an hour, and three times as long " +
+			"as those that have succeeded",
+		advice: "See what it does: kubectl logs -n NAMESPACE POD --all-containers. It may have more to do than the " +
+			"others. If it hangs, delete it: it then counts as failed, and is replaced while the limit allows.",
+		job: straggles},
+	{code: explain.JobRunning, group: groupRunning,
+		means: "the wanted number of pods is active, and all of them run", job: running},
 })
 
 // Entry is what a cause means, and what to do. Several entries have the code of a cause that several things show.
