@@ -133,6 +133,8 @@ type found struct {
 	how string
 	// signs is how a pod failed.
 	signs fault
+	// differs is what sets the way in which a pod failed apart.
+	differs contrast
 	// failing says that pods failed as this one did until the deadline of the Job.
 	failing bool
 	// systemOOM says that the node ran out of memory.
@@ -230,6 +232,8 @@ var deployers = []struct{ key, recreate string }{
 		"chart"},
 	{"argocd.argoproj.io/hook", "it is a hook of Argo CD, which creates it again when the application is synced with " +
 		"the change in Git"},
+	{"cronjob.kubernetes.io/instantiate", "change the template of its CronJob, delete the Job, and create it from " +
+		"that"},
 	{"meta.helm.sh/release-name", "change the chart, delete the Job, and upgrade the release of Helm"},
 	{"argocd.argoproj.io/tracking-id", "change it in Git, delete the Job, and let Argo CD sync it"},
 	{"kustomize.toolkit.fluxcd.io/name", "change it in Git, delete the Job, and let Flux apply it"},

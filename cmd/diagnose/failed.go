@@ -32,15 +32,7 @@ func byFailure(a, b *record) int { return failedAt(a).Compare(failedAt(b)) }
 // deleted, and those whose deletion may have made the Job fail. The Job's controller deletes the active pods of a Job
 // that fails, and they count as failed, too. given is the number of all.
 func (f *facts) failures(is func(*record) bool) (own, deleted []*record, given int) {
-	var since time.Time // zero if it is not stored that the Job fails: the controller first deletes its pods
-	for _, c := range f.Job.Status.Conditions {
-		at := c.LastTransitionTime.Time
-		if fails := c.Type == batchv1.JobFailureTarget || c.Type == batchv1.JobFailed; fails &&
-			c.Status == corev1.ConditionTrue && (since.IsZero() || at.Before(since)) {
-			since = at
-		}
-	}
-	byController := map[string]bool{}
+	since, byController := f.failsSince(), map[string]bool{}
 	for _, e := range f.events[f.Job.UID] {
 		byController[strings.TrimPrefix(oneLine(e.Message), "Deleted pod: ")] = true
 	}
@@ -56,6 +48,31 @@ func (f *facts) failures(is func(*record) bool) (own, deleted []*record, given i
 		given++
 	}
 	return own, deleted, given
+}
+
+// failsSince returns when it was stored that the Job fails; zero if it was not: the controller first deletes its pods.
+func (f *facts) failsSince() (since time.Time) {
+	for _, c := range f.Job.Status.Conditions {
+		at := c.LastTransitionTime.Time
+		if fails := c.Type == batchv1.JobFailureTarget || c.Type == batchv1.JobFailed; fails &&
+			c.Status == corev1.ConditionTrue && (since.IsZero() || at.Before(since)) {
+			since = at
+		}
+	}
+	return since
+}
+
+// deletedAtEnd counts the pods that the controller has deleted because the Job fails, and that are not given: they
+// count as failed, too.
+func (f *facts) deletedAtEnd() (n int) {
+	since := f.failsSince()
+	for _, e := range f.events[f.Job.UID] {
+		if e.Reason == "SuccessfulDelete" && !since.IsZero() && !timeOf(e).Before(since) &&
+			f.podNamed(madePod(e)) == nil {
+			n++
+		}
+	}
+	return n
 }
 
 // decisive returns the pod whose failure was one too many, of the given total of which as many as needed make the Job
@@ -237,8 +254,8 @@ func (f *facts) textFailed() found {
 	rule := f.ruleText(r)
 	of := f.decisiveFailures(reason)
 	how, shown := f.howFailed(r, of, strings.HasPrefix(reason, batchv1.JobReasonPodFailurePolicy))
-	how = joined("; ", how, f.indexesOf(of, r, shown))
 	f.show(&c, shown)
+	how = joined("; ", how, c.differs.text, f.indexesOf(of, r, shown))
 	if g := of.groupOfPod(shown); g != nil && shown != r {
 		c.pods = append(slices.DeleteFunc(slices.Clone(g.Pods), func(name string) bool { return name == r.Pod.Name }),
 			r.Pod.Name)
@@ -261,7 +278,7 @@ func (f *facts) kept(r *record) bool {
 func (f *facts) show(c *found, r *record) {
 	c.signs = f.faultOf(r)
 	c.pods, c.pod, c.container, c.node = []string{r.Pod.Name}, r.Pod.Name, c.signs.Container, r.Pod.Spec.NodeName
-	c.evidence = []string{"pod/" + r.Pod.Name}
+	c.evidence, c.differs = []string{"pod/" + r.Pod.Name}, f.contrastOf(f.digest.groupOfPod(r))
 	if e := f.systemOOM(r, c.signs.End); e != nil {
 		c.evidence, c.systemOOM = append(c.evidence, f.eventText(e)), true
 	}
@@ -341,6 +358,9 @@ func (f *facts) limit(reason string) string {
 	switch reason {
 	case batchv1.JobReasonBackoffLimitExceeded:
 		text := count(failures, "failure")
+		if n := f.deletedAtEnd(); n > 0 && n < int(failures) && !f.countsRestarts() {
+			text += fmt.Sprintf(" (%d of them pods that were deleted because the Job fails)", n)
+		}
 		if restarts := f.Progress.Restarts; restarts > 0 {
 			text += fmt.Sprintf(" and %d container restarts", restarts)
 		}

@@ -81,7 +81,7 @@ func suspendedSince(f *facts) (c found) {
 }
 
 // holdKey matches the keys by which people and controllers say that they hold a Job.
-var holdKey = regexp.MustCompile(`(^|[/._-])(hold|pause|paused|freeze|frozen|maintenance)$`)
+var holdKey = regexp.MustCompile(`(^|[/._-])(hold|pause|paused|freeze|frozen|maintenance|note|reason|comment)$`)
 
 // heldBack finds that the Job is suspended, and has an annotation that seems to say why.
 func heldBack(f *facts) found {
@@ -184,6 +184,7 @@ func (f *facts) backingOff() found {
 		f.show(&c, g.example)
 		c.reason.Text += "; " + f.digest.ofFailed(g) + ", such as " + f.named(g.example) + ": " + c.signs.Fault
 	}
+	c.reason.Text = joined("; ", c.reason.Text, c.differs.text)
 	c.pods, c.how = nil, f.adviceOn(&c)
 	return c
 }

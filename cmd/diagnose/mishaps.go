@@ -1,7 +1,9 @@
 package diagnose
 
 import (
+	"regexp"
 	"slices"
+	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 )
@@ -12,6 +14,9 @@ type mishap struct {
 	advice string
 	is     func(*facts, *found) bool
 }
+
+// hardware matches what drivers and kernels say of hardware that has failed.
+var hardware = regexp.MustCompile(`uncorrectable ECC|fallen off the bus|[Hh]ardware [Ee]rror|Input/output error`)
 
 // mishaps lists the ways in the order of their rank.
 var mishaps = []mishap{
@@ -100,10 +105,26 @@ var mishaps = []mishap{
 	{"it reached its deadline",
 		"Raise spec.activeDeadlineSeconds, or see what took long: " + namespaceEvents,
 		func(f *facts, _ *found) bool { return f.failureReason() == batchv1.JobReasonDeadlineExceeded }},
+	{"a pod succeeded with another image of the same name",
+		"Compare the two images: the tag was pushed again. A digest in place of the tag keeps the image as it is. " +
+			logAdvice,
+		func(_ *facts, c *found) bool { return c.differs.image }},
+	{"pods succeed with the same image on nodes of another architecture",
+		"See whether the image is built for the architecture of node NODE: docker manifest inspect. If it is not, " +
+			"select the other nodes (nodeSelector kubernetes.io/arch). " + logAdvice,
+		func(_ *facts, c *found) bool { return c.differs.text != "" }},
 	{"a container failed beside one that had succeeded",
 		"See what the container that succeeded has done, before it runs again. If container CONTAINER only serves " +
 			"it, make it a sidecar: an init container with restartPolicy Always, whose exit code does not count.",
 		func(_ *facts, c *found) bool { return c.container != "" && c.signs.done != "" }},
+	{"a container says that hardware has failed",
+		"Hardware of node NODE seems to have failed: cordon the node, and have it examined. " + logAdvice,
+		func(_ *facts, c *found) bool { return c.node != "" && hardware.MatchString(c.text) }},
+	{"a container says how, in a message",
+		"Fix what it says. The whole log: kubectl logs -n NAMESPACE POD -c CONTAINER.",
+		func(_ *facts, c *found) bool {
+			return c.container != "" && c.signs.End != nil && strings.TrimSpace(c.signs.End.Message) != ""
+		}},
 	{"a container says how", logAdvice, func(_ *facts, c *found) bool { return c.container != "" }},
 	{"the kubelet has rejected the pod",
 		"The pod has not run, so it has no log. Fix what the message names, or look at node NODE.",

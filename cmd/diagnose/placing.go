@@ -196,6 +196,38 @@ func volumeUnbound(p *podFacts) (s sign) {
 	return s
 }
 
+// volumeElsewhere finds that a volume of the pod is where none of the nodes is that the pod is meant for, as far as
+// they are given.
+func volumeElsewhere(p *podFacts) sign {
+	s := unschedulable("PersistentVolume's node affinity", "volume node affinity conflict")(p)
+	for _, claim := range p.f.claims(p.Pod) {
+		volume := p.f.find("PersistentVolumeClaim", p.Namespace, claim).text("spec", "volumeName")
+		terms := p.f.find("PersistentVolume", "", volume).list("spec", "nodeAffinity", "required", "nodeSelectorTerms")
+		if s.text == "" || len(terms) != 1 {
+			continue
+		}
+		var place, meant []string
+		for _, is := range terms[0].list("matchExpressions") {
+			key := is.text("key")
+			place = append(place, key+" "+strings.Trim(fmt.Sprint(is["values"]), "[]"))
+			for _, name := range slices.Sorted(maps.Keys(p.f.nodes)) {
+				if node := p.f.nodes[name]; node.Labels[key] != "" && p.selects(node) {
+					meant = append(meant, name+" has "+node.Labels[key])
+				}
+			}
+		}
+		s.text = joined("; ", strings.TrimSuffix(s.text, "."), "PersistentVolumeClaim "+claim+" can only be where "+
+			strings.Join(place, " and ")+" is", textIf(len(p.Spec.NodeSelector) > 0, list(meant)))
+		return s
+	}
+	return sign{}
+}
+
+// selects reports whether a node has the labels of the pod's node selector.
+func (p *podFacts) selects(node *corev1.Node) bool {
+	return labels.SelectorFromSet(p.Spec.NodeSelector).Matches(labels.Set(node.Labels))
+}
+
 // claims returns the names of the PersistentVolumeClaims of a pod. A pod without volumes was given without them.
 func (f *facts) claims(pod *corev1.Pod) (names []string) {
 	volumes := pod.Spec.Volumes
@@ -361,11 +393,8 @@ func tooLarge(p *podFacts) (s sign) {
 // that of none that is cordoned.
 func noNodeSelected(p *podFacts) sign {
 	s := unschedulable("node affinity/selector", "were unschedulable")(p)
-	fits := func(node *corev1.Node) bool {
-		return labels.SelectorFromSet(p.Spec.NodeSelector).Matches(labels.Set(node.Labels))
-	}
 	if s.text == "" || len(p.Spec.NodeSelector) == 0 || len(p.f.nodes) == 0 ||
-		slices.ContainsFunc(slices.Collect(maps.Values(p.f.nodes)), fits) {
+		slices.ContainsFunc(slices.Collect(maps.Values(p.f.nodes)), p.selects) {
 		return sign{}
 	}
 	s.text = strings.TrimSuffix(s.text, ".") + "; none of the " + count(len(p.f.nodes), "node") +
@@ -381,14 +410,13 @@ func nodesTainted(p *podFacts) sign {
 		return sign{}
 	}
 	var says []string
-	selector := labels.SelectorFromSet(p.Spec.NodeSelector)
 	for _, name := range slices.Sorted(maps.Keys(p.f.nodes)) {
 		node := p.f.nodes[name]
 		i := slices.IndexFunc(node.Spec.Taints, func(t corev1.Taint) bool {
 			return t.Effect != corev1.TaintEffectPreferNoSchedule && !broken.MatchString(t.Key) && !p.tolerates(t)
 		})
-		meant := selector.Matches(labels.Set(node.Labels))
-		if selector.Empty() {
+		meant := p.selects(node)
+		if len(p.Spec.NodeSelector) == 0 {
 			meant = i >= 0 && slices.ContainsFunc(p.Spec.Tolerations,
 				func(t corev1.Toleration) bool { return t.Key == node.Spec.Taints[i].Key })
 		}

@@ -139,7 +139,7 @@ func disruptionsCounted(w *whatIf) (is Pattern) {
 	}
 	var reasons []string
 	for _, r := range w.counted {
-		if w.faultOf(r).disrupted && w.matters(r) {
+		if w.faultOf(r).disrupted && w.matters(r) && !overused(r.Pod) {
 			reasons = append(reasons, condition(r.Pod, corev1.DisruptionTarget).Reason)
 		}
 	}
@@ -152,6 +152,12 @@ func disruptionsCounted(w *whatIf) (is Pattern) {
 		OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{
 			{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}}})
 	return is
+}
+
+// overused reports whether the kubelet evicted a pod for what it used itself (pkg/kubelet/eviction/helpers.go,
+// evictionMessage): without counting that, each new pod would do the same.
+func overused(pod *corev1.Pod) bool {
+	return pod.Status.Reason == "Evicted" && mentions(pod.Status.Message, "has larger consumption of")
 }
 
 // matters reports whether the failure of a pod may decide how the Job ends. With a limit per index, that of an index
@@ -275,7 +281,8 @@ func deadlineInQueue(w *whatIf) (is Pattern) {
 	case n > 0 && waited[(n-1)/2] >= half:
 		is.Text = fmt.Sprintf("most pods waited for a node for %s or longer, and activeDeadlineSeconds is %d",
 			duration.HumanDuration(waited[(n-1)/2]), *w.Job.Spec.ActiveDeadlineSeconds)
-	case n == 0 && last.gone != nil && last.gone.Reason == "FailedScheduling":
+	case n == 0 && last.gone != nil && last.gone.Reason == "FailedScheduling" &&
+		mentions(last.gone.Message, "Insufficient "):
 		is.Text = says
 	}
 	is.Remedy = "a queue such as Kueue: the deadline of a Job created with suspend: true starts once there is room"

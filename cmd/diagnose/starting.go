@@ -161,11 +161,7 @@ func volumeShared(p *podFacts) (s sign) {
 func volumeKept(p *podFacts) sign {
 	s := startFailing([]string{"FailedAttachVolume"}, volumeInUse...)(p)
 	m := usedBy.FindStringSubmatch(s.text)
-	var own []*corev1.Pod
-	for _, r := range p.f.pods {
-		own = append(own, r.Pod)
-	}
-	for _, holder := range slices.Concat(own, p.f.neighbours()) {
+	for _, holder := range p.f.all() {
 		has := func(claim string) bool { return mounts(holder, claim) && p.f.oneNodeOnly(p.Namespace, claim) }
 		if node := holder.Spec.NodeName; s.text != "" && holder.DeletionTimestamp != nil && !hasEnded(holder) &&
 			holder.Namespace == p.Namespace && p.f.overdue(holder.DeletionTimestamp.Time) && node != p.node &&
@@ -345,9 +341,13 @@ func (p *podFacts) finished() (last time.Time, running *container) {
 // servers are parts of the names of containers that serve others and do not end by themselves.
 var servers = []string{"proxy", "envoy", "agent", "sidecar", "exporter", "fluent", "collector", "daemon"}
 
-// containerRunning finds a container that serves the others and still runs long after they have
-// finished. A main container may outlast its helpers.
-func containerRunning(p *podFacts) (s sign) {
+// containerRunning returns the finder for a container that serves the others and still runs long after they have
+// finished; succeeded says that the main container has succeeded. A main container may outlast its helpers.
+func containerRunning(succeeded bool) func(*podFacts) sign {
+	return func(p *podFacts) sign { return p.outlasted(succeeded) }
+}
+
+func (p *podFacts) outlasted(succeeded bool) (s sign) {
 	last, running := p.finished()
 	if running == nil || !p.f.past(last, longPatience) {
 		return s
@@ -364,7 +364,8 @@ func containerRunning(p *podFacts) (s sign) {
 		}
 	}
 	for _, c := range p.all {
-		if c.Name == main && c.State.Terminated != nil && c.role == "container" {
+		end := c.State.Terminated
+		if c.Name == main && end != nil && c.role == "container" && (end.ExitCode == 0) == succeeded {
 			return p.outlasts(*running, last)
 		}
 	}

@@ -156,8 +156,9 @@ var causes = slices.Concat([]row{
 		advice: "Resume the Job once that is over: kubectl patch job -n NAMESPACE JOB --type=merge -p " +
 			"'{\"spec\":{\"suspend\":false}}'.", job: heldBack},
 	{code: explain.JobSuspended, attention: AttentionHeld, group: groupSuspended, means: "spec.suspend is true",
-		advice: "Resume the Job: kubectl patch job -n NAMESPACE JOB --type=merge -p '{\"spec\":{\"suspend\":false}}'.",
-		job:    suspendedSince},
+		advice: "If it should run now: kubectl patch job -n NAMESPACE JOB --type=merge -p " +
+			"'{\"spec\":{\"suspend\":false}}'.",
+		job: suspendedSince},
 }, refusals([]row{
 	{code: "QuotaNeedsRequests", means: "a quota rejects pods that do not say what they request or limit",
 		advice: "Set in the pod template what the message names, or add a LimitRange with defaults." + templateAdvice,
@@ -174,8 +175,8 @@ var causes = slices.Concat([]row{
 		advice: "Create the Job in another namespace; nothing can be created in this one.",
 		job:    refused("because it is being terminated")},
 	{code: "PodSecurity", means: "the Pod Security level of the namespace rejects new pods",
-		advice: "Set each securityContext field that the message names in the pod template, or lower the " +
-			"namespace's label pod-security.kubernetes.io/enforce." + templateAdvice,
+		advice: "Set each securityContext field that the message names in the pod template: until then each " +
+			"pod is refused." + templateAdvice,
 		job: refused("violates PodSecurity")},
 	{code: "SecurityContextConstraints", means: "OpenShift finds no SecurityContextConstraints that admit the pods",
 		advice: "Change the fields of the pod template that the message names, or have an administrator grant the " +
@@ -261,6 +262,10 @@ var causes = slices.Concat([]row{
 	{means: "the other nodes are in another place than a volume of the pods, and nodes are cordoned",
 		advice: "Uncordon the node that is where the volume is: kubectl uncordon. Else add a node there.",
 		pod:    cordoned},
+	{means: "a volume of the pods can only be on nodes of another place, by its PersistentVolume",
+		advice: "Let the pods run where the volume is: add a node there that they are meant for, or change the " +
+			"nodeSelector. Else copy the data to a volume elsewhere: to delete the claim may delete the data." +
+			templateAdvice, pod: volumeElsewhere},
 	{means: "the pods request more of a resource than any node of the cluster has",
 		advice: "Lower the request, or add a node that is large enough: " +
 			"the pods would not fit on an empty node, either.",
@@ -448,10 +453,16 @@ var causes = slices.Concat([]row{
 		means:  "all containers have finished, but a sidecar still runs after the grace period",
 		advice: "Make the sidecar end on SIGTERM, and look at the kubelet of node NODE.", pod: sidecarRunning},
 	{code: "ContainerRunning", attention: AttentionStuck, cannot: "cannot finish",
-		means: "a container still runs ten minutes after the main container of its pod has finished",
+		means: "a container still runs ten minutes after the main container of its pod has succeeded",
+		advice: "The other containers have succeeded, and a new Job would repeat what they did: if nothing waits for " +
+			"the end of this one, delete it. For later Jobs make container CONTAINER a sidecar: an init container " +
+			"with restartPolicy Always, which the kubelet stops when they have finished.",
+		pod: containerRunning(true)},
+	{code: "ContainerRunning", attention: AttentionStuck, cannot: "cannot finish",
+		means: "a container still runs ten minutes after the main container of its pod has failed",
 		advice: "If container CONTAINER only serves the others, make it a sidecar: an init container with " +
 			"restartPolicy Always, which the kubelet stops when they have finished." + templateAdvice,
-		pod: containerRunning},
+		pod: containerRunning(false)},
 	{code: "Unexplained", attention: AttentionStuck, cannot: "should run, and nothing given says why not",
 		means:  "pods do not run ten minutes after their creation, and no other row explains why",
 		advice: describeAdvice, pod: unexplained, last: true},

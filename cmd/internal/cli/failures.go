@@ -84,7 +84,7 @@ func (b *page) proposals(all diagnose.Proposals) {
 		lines = append(lines, b.paint.text(yellow, string(p.Code))+": "+p.Text, remedy)
 	}
 	if len(lines) == 0 {
-		lines = []string{"nothing that the failed pods show"}
+		lines = []string{"no change of the policies and limits of the Job, as far as its failed pods show"}
 	}
 	b.section("What would have helped", lines)
 	if len(all.Patch) > 0 {
