@@ -2,10 +2,10 @@ package diagnose
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // contrast is what pods that failed alike have in common, and pods that succeeded with the same name of an image have
@@ -17,13 +17,16 @@ type contrast struct {
 
 // contrastOf compares the pods of a group with those that succeeded, of the Job and of others.
 func (f *facts) contrastOf(g *Group) contrast {
-	if g == nil || g.ExitCode == nil || f.faultOf(g.example).disrupted || g.example.Pod.Status.Reason != "" {
+	if g.ExitCode == nil || f.faultOf(g.example).disrupted || g.example.Pod.Status.Reason != "" {
 		return contrast{}
 	}
-	ran := func(pod *corev1.Pod) corev1.ContainerStatus {
-		all := pod.Status.ContainerStatuses
-		i := slices.IndexFunc(all, func(c corev1.ContainerStatus) bool { return c.Name == g.Container })
-		return append(slices.Clone(all), corev1.ContainerStatus{})[either(i < 0, len(all), i)]
+	ran := func(pod *corev1.Pod) (is corev1.ContainerStatus) {
+		for i := range pod.Status.ContainerStatuses {
+			if c := &pod.Status.ContainerStatuses[i]; c.Name == g.Container {
+				return *c
+			}
+		}
+		return is
 	}
 	arch := func(pod *corev1.Pod) string {
 		if node := f.nodes[pod.Spec.NodeName]; node != nil {
@@ -34,10 +37,8 @@ func (f *facts) contrastOf(g *Group) contrast {
 	bad, badOn := ran(g.example.Pod), arch(g.example.Pod)
 	var good *corev1.Pod
 	sameImage, sameArch := bad.ImageID == "", badOn == ""
-	for _, r := range f.pods {
-		if c := ran(r.Pod); slices.Contains(g.records, r) {
-			sameImage, sameArch = sameImage || c.ImageID != bad.ImageID, sameArch || arch(r.Pod) != badOn
-		}
+	for _, r := range g.records {
+		sameImage, sameArch = sameImage || ran(r.Pod).ImageID != bad.ImageID, sameArch || arch(r.Pod) != badOn
 	}
 	for _, pod := range f.all() {
 		c := ran(pod)
@@ -65,5 +66,10 @@ func (f *facts) all() (pods []*corev1.Pod) {
 	for _, r := range f.pods {
 		pods = append(pods, r.Pod)
 	}
-	return append(pods, f.neighbours()...)
+	for _, pod := range f.neighbours() {
+		if !metav1.IsControlledBy(pod, f.Job) {
+			pods = append(pods, pod)
+		}
+	}
+	return pods
 }

@@ -51,6 +51,7 @@ type Group struct {
 	records []*record
 	example *record // the last one with the message
 	node    string  // the only one of the group, though the Job has pods on others
+	differs contrast
 }
 
 // Failures returns the digest of the failed pods of the Job.
@@ -111,7 +112,11 @@ func (f *facts) toBlame() []*record {
 // digestFailures returns the digest of all failed pods.
 func (f *facts) digestFailures() Digest {
 	pods := f.toBlame()
-	all := Digest{f.grouped(pods), len(pods), max(0, int(f.failuresCounted()-f.failedGiven())), ""}
+	groups := f.grouped(pods)
+	for i := range groups {
+		groups[i].differs = f.contrastOf(&groups[i])
+	}
+	all := Digest{groups, len(pods), max(0, int(f.failuresCounted()-f.failedGiven())), ""}
 	if all.Gone > 0 && f.goesOn() { // else the cause says it
 		all.says = f.addGone(&found{})
 	}

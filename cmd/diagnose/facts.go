@@ -49,6 +49,8 @@ type facts struct {
 	kueue     string               // the state of Kueue's Workload
 	says      string               // the message of the Workload
 	digest    Digest               // of the failed pods
+	failure   found                // why the Job has failed
+	holding   map[string]string    // by resource, who has most of it; filled when it is asked for
 }
 
 // record is the classification of a pod of the Job.
@@ -61,7 +63,7 @@ func newFacts(d decide.Decision, evidence []Evidence) *facts {
 		return nil
 	}
 	f := &facts{Facts: from, world: newWorld(evidence), explained: explain.Of(d), decision: d, pods: from.Pods(),
-		others: from.Others(), deleted: make(map[types.UID]string, len(d.Delete))}
+		others: from.Others(), deleted: make(map[types.UID]string, len(d.Delete)), holding: map[string]string{}}
 	f.reason = f.explained.Job()
 	for _, gone := range d.Delete {
 		f.deleted[gone.Pod.UID] = gone.Cause
@@ -73,6 +75,7 @@ func newFacts(d decide.Decision, evidence []Evidence) *facts {
 		f.created = timeOf(e)
 	}
 	f.read()
+	f.failure = failed(f)
 	return f
 }
 

@@ -278,7 +278,10 @@ func (f *facts) kept(r *record) bool {
 func (f *facts) show(c *found, r *record) {
 	c.signs = f.faultOf(r)
 	c.pods, c.pod, c.container, c.node = []string{r.Pod.Name}, r.Pod.Name, c.signs.Container, r.Pod.Spec.NodeName
-	c.evidence, c.differs = []string{"pod/" + r.Pod.Name}, f.contrastOf(f.digest.groupOfPod(r))
+	c.evidence, c.differs = []string{"pod/" + r.Pod.Name}, contrast{}
+	if g := f.digest.groupOfPod(r); g != nil {
+		c.differs = g.differs
+	}
 	if e := f.systemOOM(r, c.signs.End); e != nil {
 		c.evidence, c.systemOOM = append(c.evidence, f.eventText(e)), true
 	}

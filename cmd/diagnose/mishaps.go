@@ -149,7 +149,7 @@ func failedRows() (rows []row) {
 	for _, m := range mishaps {
 		rows = append(rows, row{code: "Failed", attention: AttentionLost, group: groupEnd,
 			means: "the Job has failed, and " + m.means, advice: m.advice + " RERUN", job: func(f *facts) found {
-				if c := failed(f); c.text != "" && m.is(f, &c) {
+				if c := f.failure; c.text != "" && m.is(f, &c) {
 					return c
 				}
 				return found{}

@@ -323,6 +323,9 @@ func unschedulable(parts ...string) func(*podFacts) sign {
 		if none := p.addsNone(); none != nil {
 			s.text = strings.TrimSuffix(s.text, ".") + "; " + oneLine(none.Message)
 		}
+		if held := p.f.holders(p.decisive(text)); held != "" {
+			s.text = strings.TrimSuffix(s.text, ".") + held
+		}
 		return s
 	}
 }
@@ -332,33 +335,38 @@ func deviceMissing(p *podFacts) (s sign) {
 	if text, _ := p.schedulerSays(); strings.Contains(p.decisive(text), "/") {
 		s = unschedulable("Insufficient ")(p)
 	}
-	if held := p.f.holders(p.decisive(s.text)); held != "" {
-		s.text = strings.TrimSuffix(s.text, ".") + held
-	}
 	return s
 }
 
-// holders says which of the pods given have most of the resource that a reason of the scheduler names, if a plugin
-// offers it.
+// holders says which of the pods given have most of the resource that a reason of the scheduler names. A plugin offers
+// those whose name has a domain.
 func (f *facts) holders(reason string) string {
 	m := insufficient.FindStringSubmatch(reason)
-	if m == nil || !strings.Contains(m[1], "/") {
+	if m == nil {
 		return ""
 	}
-	of := map[string]int64{}
-	for _, pod := range f.neighbours() {
-		takes := takes(pod, m[1])
+	if text, known := f.holding[m[1]]; known {
+		return text
+	}
+	of := map[string]resource.Quantity{}
+	for _, pod := range f.all() {
+		who, takes := cmp.Or(strings.Trim(ownedBy(pod), " ()"), "pod "+pod.Name), takes(pod, m[1])
 		if !takes.IsZero() && pod.Spec.NodeName != "" && !hasEnded(pod) {
-			of[cmp.Or(strings.Trim(ownedBy(pod), " ()"), "pod "+pod.Name)] += takes.Value()
+			takes.Add(of[who])
+			of[who] = takes
 		}
 	}
 	var says []string
 	for _, who := range slices.SortedFunc(maps.Keys(of), func(a, b string) int {
-		return cmp.Or(cmp.Compare(of[b], of[a]), strings.Compare(a, b))
+		first, second := of[a], of[b]
+		return cmp.Or(second.Cmp(first), strings.Compare(a, b))
 	}) {
-		says = append(says, fmt.Sprintf("%s has %d", who, of[who]))
+		has := of[who]
+		says = append(says, who+" has "+has.String())
 	}
-	return textIf(len(says) > 0, "; of "+m[1]+", "+list(says))
+	const most = 3
+	f.holding[m[1]] = textIf(len(says) > 0, "; of "+m[1]+", "+strings.Join(says[:min(most, len(says))], ", "))
+	return f.holding[m[1]]
 }
 
 // The number of nodes in a message of the scheduler, and a resource that they lack (plugins/noderesources/fit.go).

@@ -160,10 +160,13 @@ func volumeShared(p *podFacts) (s sign) {
 // volumeKept finds that the pod cannot have a volume because a pod which should have terminated has it on another node.
 func volumeKept(p *podFacts) sign {
 	s := startFailing([]string{"FailedAttachVolume"}, volumeInUse...)(p)
+	if s.text == "" {
+		return s
+	}
 	m := usedBy.FindStringSubmatch(s.text)
 	for _, holder := range p.f.all() {
 		has := func(claim string) bool { return mounts(holder, claim) && p.f.oneNodeOnly(p.Namespace, claim) }
-		if node := holder.Spec.NodeName; s.text != "" && holder.DeletionTimestamp != nil && !hasEnded(holder) &&
+		if node := holder.Spec.NodeName; holder.DeletionTimestamp != nil && !hasEnded(holder) &&
 			holder.Namespace == p.Namespace && p.f.overdue(holder.DeletionTimestamp.Time) && node != p.node &&
 			(m != nil && m[1] == holder.Name || slices.ContainsFunc(p.f.claims(p.Pod), has)) {
 			s.node = node

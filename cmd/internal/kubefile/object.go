@@ -70,17 +70,6 @@ type resources struct {
 	Resources corev1.ResourceRequirements `json:"resources"`
 }
 
-// needed reports whether the resources of a container may keep others waiting: those of a pod that takes a quota, and
-// does nothing with it, or a resource that a plugin offers. Its name has a domain.
-func needed(of *corev1.ResourceRequirements, phase corev1.PodPhase) bool {
-	for name := range of.Requests {
-		if strings.Contains(string(name), "/") {
-			return true
-		}
-	}
-	return phase == corev1.PodPending
-}
-
 // volume is what is read of a volume: the claim that it is, or that is made for it.
 type volume struct {
 	Name      string                                    `json:"name"`
@@ -107,8 +96,8 @@ func (o *object) readPod() bool {
 		of.Status == nil || pod.Status.Phase == "" {
 		return false
 	}
-	for _, c := range of.Spec.Containers {
-		if needed(&c.Resources, pod.Status.Phase) {
+	if pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed { // they keep others waiting
+		for _, c := range of.Spec.Containers {
 			pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: c.Name, Resources: c.Resources})
 		}
 	}
