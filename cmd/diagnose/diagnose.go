@@ -90,7 +90,7 @@ func (d Diagnosis) Causes() []Cause {
 	lost, fails := code == explain.ProspectOutOfReach && !deleting,
 		code == explain.ProspectFailure && f.reason.Code != explain.JobDeleting
 	all := f.causes(either(fails || lost, AttentionLost, AttentionNone))
-	if all[0].Code == "CrashLoop" && f.goesOn() {
+	if (all[0].Code == "CrashLoop" || all[0].Code == "ContainerStart") && f.goesOn() {
 		all[0].Text += f.lastTry()
 	}
 	if lost {

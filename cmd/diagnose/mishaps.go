@@ -120,6 +120,12 @@ var mishaps = []mishap{
 	{"a container says that hardware has failed",
 		"Hardware of node NODE seems to have failed: cordon the node, and have it examined. " + logAdvice,
 		func(_ *facts, c *found) bool { return c.node != "" && hardware.MatchString(c.text) }},
+	{"a container says that what it calls did not answer",
+		"Look at what the message names: it may be well again. The whole log: kubectl logs -n NAMESPACE POD -c " +
+			"CONTAINER.",
+		func(_ *facts, c *found) bool {
+			return c.container != "" && c.signs.End != nil && passing.MatchString(c.signs.End.Message)
+		}},
 	{"a container says how, in a message",
 		"Fix what it says. The whole log: kubectl logs -n NAMESPACE POD -c CONTAINER.",
 		func(_ *facts, c *found) bool {

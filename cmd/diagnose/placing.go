@@ -323,23 +323,28 @@ func unschedulable(parts ...string) func(*podFacts) sign {
 		if none := p.addsNone(); none != nil {
 			s.text = strings.TrimSuffix(s.text, ".") + "; " + oneLine(none.Message)
 		}
-		if held := p.f.holders(p.decisive(text)); held != "" {
-			s.text = strings.TrimSuffix(s.text, ".") + held
-		}
 		return s
 	}
+}
+
+// lacking finds that nodes lack a resource, with who has it.
+func lacking(p *podFacts) sign {
+	s := unschedulable("Insufficient ")(p)
+	if held := p.f.holders(p.decisive(s.text)); held != "" {
+		s.text = strings.TrimSuffix(s.text, ".") + held
+	}
+	return s
 }
 
 // deviceMissing finds that nodes lack a resource that a plugin offers: its name has a domain.
 func deviceMissing(p *podFacts) (s sign) {
 	if text, _ := p.schedulerSays(); strings.Contains(p.decisive(text), "/") {
-		s = unschedulable("Insufficient ")(p)
+		s = lacking(p)
 	}
 	return s
 }
 
-// holders says which of the pods given have most of the resource that a reason of the scheduler names. A plugin offers
-// those whose name has a domain.
+// holders says which of the pods given have most of the resource that a reason of the scheduler names.
 func (f *facts) holders(reason string) string {
 	m := insufficient.FindStringSubmatch(reason)
 	if m == nil {
@@ -411,7 +416,7 @@ func noNodeSelected(p *podFacts) sign {
 }
 
 // nodesTainted finds that each node given that is meant for the pod has a taint which the pod does not tolerate: by the
-// node selector or, without one, by a toleration for another value of the taint.
+// node selector or, without one, by a device that the pod requests or a toleration for another value of the taint.
 func nodesTainted(p *podFacts) sign {
 	s := unschedulable()(p)
 	if !mentions(s.text, "taint") {
@@ -425,7 +430,7 @@ func nodesTainted(p *podFacts) sign {
 		})
 		meant := p.selects(node)
 		if len(p.Spec.NodeSelector) == 0 {
-			meant = i >= 0 && slices.ContainsFunc(p.Spec.Tolerations,
+			meant = p.offers(node) || i >= 0 && slices.ContainsFunc(p.Spec.Tolerations,
 				func(t corev1.Toleration) bool { return t.Key == node.Spec.Taints[i].Key })
 		}
 		if meant && i < 0 {
@@ -441,6 +446,17 @@ func nodesTainted(p *podFacts) sign {
 	s.text = "the pod does not tolerate the taint of the nodes that it is meant for: " +
 		strings.Join(says[:min(2, len(says))], ", ") + "; " + s.text
 	return s
+}
+
+// offers reports whether a node has a device that the pod requests.
+func (p *podFacts) offers(node *corev1.Node) bool {
+	for name, has := range node.Status.Allocatable {
+		wants := takes(p.Pod, string(name))
+		if strings.Contains(string(name), "/") && !has.IsZero() && !wants.IsZero() {
+			return true
+		}
+	}
+	return false
 }
 
 // tolerates reports whether the pod tolerates a taint.

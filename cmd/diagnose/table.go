@@ -290,7 +290,7 @@ var causes = slices.Concat([]row{
 		pod:    deviceMissing},
 	{means: "nodes that could take the pods lack a resource",
 		advice: "Add nodes, lower the requests, or wait until other pods end. A request above what any node has " +
-			"never fits.", pod: unschedulable("Insufficient ")},
+			"never fits.", pod: lacking},
 	{means: "nodes that could take the pods run as many pods as they may",
 		advice: "Add nodes, or wait until other pods end.", pod: unschedulable("Too many pods")},
 	{means: "nodes have a taint, and it says that they are not ready or short of something",
