@@ -93,7 +93,8 @@ func containerStart(p *podFacts) (s sign) {
 		switch {
 		case w == nil || slices.Contains(imageReasons, w.Reason) || slices.Contains(configReasons, w.Reason):
 		case notStarted(c.LastTerminationState.Terminated):
-			return sign{text: joined(": ", c.String(), w.Reason) + p.restarts(c), container: c.Name}
+			return sign{text: joined(": ", c.String(), w.Reason) + p.restarts(c) +
+				p.f.notExecutable(c.Name, c.LastTerminationState.Terminated), container: c.Name}
 		case !slices.Contains(usualReasons, w.Reason):
 			return sign{text: joined(": ", c.String(), w.Reason, oneLine(w.Message)), container: c.Name}
 		}
@@ -105,6 +106,39 @@ func containerStart(p *podFacts) (s sign) {
 // internal/cri/server/container_start.go).
 func notStarted(end *corev1.ContainerStateTerminated) bool {
 	return end != nil && end.Reason == "StartError"
+}
+
+// denied matches the file that a runtime may not execute.
+var denied = regexp.MustCompile(`exec: "(/[^"]+)": permission denied`)
+
+// notExecutable says that a container would execute a file of a ConfigMap or Secret, whose files are not executable.
+func (f *facts) notExecutable(container string, end *corev1.ContainerStateTerminated) string {
+	m := denied.FindStringSubmatch(cmp.Or(end, &corev1.ContainerStateTerminated{}).Message)
+	if m == nil {
+		return ""
+	}
+	spec := &f.Job.Spec.Template.Spec
+	for _, c := range slices.Concat(spec.InitContainers, spec.Containers) {
+		for _, mount := range c.VolumeMounts {
+			i := slices.IndexFunc(spec.Volumes, func(v corev1.Volume) bool {
+				mode := int32(0o644)
+				switch {
+				case v.ConfigMap != nil:
+					mode = *cmp.Or(v.ConfigMap.DefaultMode, &mode)
+				case v.Secret != nil:
+					mode = *cmp.Or(v.Secret.DefaultMode, &mode)
+				default:
+					return false
+				}
+				return v.Name == mount.Name && mode&0o111 == 0
+			})
+			if i >= 0 && c.Name == container && strings.HasPrefix(m[1], strings.TrimSuffix(mount.MountPath, "/")+"/") {
+				return "; the files of volume " + mount.Name + " are not executable: set its defaultMode to 0755, or " +
+					"let a shell run the file"
+			}
+		}
+	}
+	return ""
 }
 
 // crashing returns the finder for a container that is restarted again and again and meets a condition.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/jobfate/jobfate/explain"
@@ -221,7 +223,8 @@ func (c *cronFacts) diagnose() {
 	c.ends()
 	if c.Causes == nil {
 		jobs, _ := c.active()
-		c.add("Scheduled", joined("; ", jobs, "the next Job is due at "+c.date(c.Next)+", in "+
+		c.add("Scheduled", joined("; ", jobs, textIf(!c.due.IsZero() && jobs == "", "the Job of start time "+
+			c.date(c.due)+" is due now"), "the next Job is due at "+c.date(c.Next)+", in "+
 			duration.HumanDuration(c.Next.Sub(c.now)), c.skipped()), nil)
 	}
 }
@@ -436,8 +439,55 @@ func (c *cronFacts) ends() {
 		long := success != nil && c.next(c.next(success.Time)).Before(c.now)
 		c.add("RunsFail", textIf(failed > 1, fmt.Sprintf("the last %d Jobs have failed; ", failed))+
 			textIf(long, "the last success was "+c.lasting(cmp.Or(success, &c.of.CreationTimestamp).Time)+" ago; ")+
-			"Job "+last, nil)
+			"Job "+last+c.changed(), nil)
 	}
+}
+
+// changed says what differs between the templates of the last Job that succeeded and of the first one after it that
+// failed, of those that are given.
+func (c *cronFacts) changed() string {
+	var failed *batchv1.Job
+	for _, job := range c.Runs {
+		end := jobstatus.Finished(job)
+		switch {
+		case end == nil:
+		case end.Type == batchv1.JobFailed:
+			failed = job
+		case failed != nil:
+			was, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(&job.Spec.Template.Spec)
+			is, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(&failed.Spec.Template.Spec)
+			return textIf(!reflect.DeepEqual(was, is), "; since Job "+job.Name+", which succeeded, the template has "+
+				"changed: "+list(differences("", was, is)))
+		}
+	}
+	return ""
+}
+
+// differences lists what differs between two values of JSON. It does not show values of variables, which may be secret.
+func differences(path string, was, is any) (all []string) {
+	before, _ := was.(map[string]any)
+	after, _ := is.(map[string]any)
+	lists, ok := was.([]any)
+	others, same := is.([]any)
+	switch {
+	case reflect.DeepEqual(was, is):
+	case before != nil && after != nil:
+		both := maps.Clone(before)
+		maps.Copy(both, after)
+		for _, key := range slices.Sorted(maps.Keys(both)) {
+			all = append(all, differences(joined(".", path, key), before[key], after[key])...)
+		}
+	case ok && same && len(lists) == len(others):
+		for i := range lists {
+			all = append(all, differences(fmt.Sprintf("%s[%d]", path, i), lists[i], others[i])...)
+		}
+	case mentions(path, ".env"):
+		return []string{path}
+	default:
+		text := func(value any) string { return either(value == nil, "unset", fmt.Sprint(value)) }
+		return []string{path + " was " + text(was) + " and is " + text(is)}
+	}
+	return all
 }
 
 // succeededAfter reports whether a Job that is not given has succeeded after a time, and so may have started later than

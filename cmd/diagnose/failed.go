@@ -297,8 +297,9 @@ func (f *facts) howFailed(r *record, of *Digest, byRule bool) (how string, shown
 		fault := f.faultOf(r)
 		e := cmp.Or(f.systemOOM(r, fault.End), &corev1.Event{})
 		probe := cmp.Or(f.killedAsFailed(r), &corev1.Event{})
-		return joined("; ", f.named(r)+": "+fault.Fault+textIf(fault.done != "", ", after container "+fault.done+
-			" had succeeded"), oneLine(probe.Message), clockBehind(r.Pod, fault.End), f.ruleText(r),
+		return joined("; ", f.named(r)+": "+fault.Fault+f.notExecutable(fault.Container, fault.End)+
+			textIf(fault.done != "", ", after container "+fault.done+" had succeeded"), oneLine(probe.Message),
+			clockBehind(r.Pod, fault.End), f.ruleText(r),
 			textIf(e.Reason != "", "node "+r.Pod.Spec.NodeName+": "+oneLine(e.Message)))
 	}
 	g := of.leading(r)

@@ -272,6 +272,15 @@ func refused(parts ...string) func(*facts) found {
 	}
 }
 
+// webhookGone finds that the service of a webhook does not exist.
+func webhookGone(f *facts) found {
+	if c := refused("failed calling webhook", "failed to call webhook")(f); mentions(c.text, `service "`) &&
+		mentions(c.text, "not found") {
+		return c
+	}
+	return found{}
+}
+
 // overdueTermination returns the finder for pods that should have terminated. mild says that the Job goes on without
 // them.
 func overdueTermination(mild bool) func(*facts) found {

@@ -149,7 +149,7 @@ func (f *facts) addGone(c *found) string {
 	var parts []string
 	for _, g := range all[:min(2, len(all))] {
 		parts = append(parts, fmt.Sprintf("%d × %s: %s", len(g), g[0].Reason, f.preemptorIn(unnamed(g[0])))+
-			more(g, gone[g[0].InvolvedObject.Name]))
+			f.more(g, gone[g[0].InvolvedObject.Name]))
 	}
 	if len(all) == 0 {
 		return ""
@@ -158,10 +158,29 @@ func (f *facts) addGone(c *found) string {
 	return "events of pods that are gone: " + strings.Join(parts, " · ")
 }
 
+// left says from which node a pod that is gone was deleted, and whether the node is cordoned.
+func (f *facts) left(e *corev1.Event, ofPod []*corev1.Event) string {
+	node := e.Source.Host
+	if m := assigned.FindStringSubmatch(oneLine(cmp.Or(lastEvent(ofPod, reasonIs("Scheduled")), e).Message)); m != nil {
+		node = m[1]
+	}
+	if node == "" || e.Reason != "Killing" && !disrupts(e) {
+		return ""
+	}
+	text := ", on node " + node + " at " + f.clock(timeOf(e))
+	of := cmp.Or(f.nodes[node], &corev1.Node{})
+	for _, t := range of.Spec.Taints {
+		if t.Key == corev1.TaintNodeUnschedulable && t.TimeAdded != nil {
+			return text + ", which is cordoned since " + f.clock(t.TimeAdded.Time)
+		}
+	}
+	return text + textIf(of.Spec.Unschedulable, ", which is cordoned")
+}
+
 // more returns what the other events of a pod add to a group of events of which it has the first.
-func more(group, ofPod []*corev1.Event) string {
+func (f *facts) more(group, ofPod []*corev1.Event) string {
 	if !killedByProbe(group[0]) {
-		return withoutSecrets(group[0].Message, ofPod)
+		return withoutSecrets(group[0].Message, ofPod) + f.left(group[0], ofPod)
 	}
 	n := 0
 	for _, e := range group {

@@ -232,7 +232,8 @@ func sameExitCode(w *whatIf) (is Pattern) {
 	}
 	is.Text = fmt.Sprintf("%s ended with exit code %d of container %s, and no retry has succeeded", w.of(len(g.Pods)),
 		code, g.Container) + textIf(code == 1, "; 1 is the code of any error: give this one a code of its own")
-	is.Remedy = "a rule that fails the " + either(perIndex, "index", "Job") + " at once"
+	is.Remedy = textIf(code == 1, "an exit code of its own for this error, and ") + "a rule that fails the " +
+		either(perIndex, "index", "Job") + " at once"
 	action := either(perIndex, batchv1.PodFailurePolicyActionFailIndex, batchv1.PodFailurePolicyActionFailJob)
 	is.change = withRule(false, batchv1.PodFailurePolicyRule{Action: action,
 		OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{ContainerName: &g.Container,

@@ -169,8 +169,8 @@ var causes = slices.Concat([]row{
 			"have ended.",
 		job: heldIdle},
 	{code: "QuotaExceeded", means: "an event says that a quota rejects new pods, and none was created later",
-		advice: "Raise the quota, lower the requests or the parallelism, or wait until other pods of the namespace " +
-			"end.", job: refused("exceeded quota", "insufficient quota")},
+		advice: "Raise the quota, lower the requests or the parallelism, or wait until pods of the namespace, which " +
+			"may be those of this Job, end.", job: refused("exceeded quota", "insufficient quota")},
 	{code: "NamespaceTerminating", means: "the API server rejects new pods, because the namespace is being deleted",
 		advice: "Create the Job in another namespace; nothing can be created in this one.",
 		job:    refused("because it is being terminated")},
@@ -195,9 +195,12 @@ var causes = slices.Concat([]row{
 		advice: "Change the requests and limits of the pod template, or the LimitRange of the namespace." +
 			templateAdvice,
 		job: refused(" usage per Container is", " usage per Pod is", "limit to request ratio per")},
+	{code: "WebhookUnavailable", means: "the service of an admission webhook does not exist",
+		advice: "Install what serves the webhook again or, if it is gone for good, delete the webhook's " +
+			"configuration; the pod template is not at fault.", job: webhookGone},
 	{code: "WebhookUnavailable", means: "an admission webhook does not answer",
-		advice: "Look at the pods behind the webhook's service; the pod template is not at fault. A webhook whose " +
-			"service is gone must be deleted.", job: refused("failed calling webhook", "failed to call webhook")},
+		advice: "Look at the pods behind the webhook's service; the pod template is not at fault.",
+		job:    refused("failed calling webhook", "failed to call webhook")},
 	{code: "WebhookRefused", means: "an event says that an admission webhook rejects new pods",
 		advice: "Fix what the webhook names in the pod template, or the webhook." + templateAdvice,
 		job:    refused("admission webhook", "calling webhook")},
@@ -249,6 +252,9 @@ var causes = slices.Concat([]row{
 	{means: "the PersistentVolume of a PersistentVolumeClaim of the pods is gone",
 		advice: "Restore the PersistentVolume, or delete the claim and create it again: its data is lost then.",
 		pod:    volumeLost},
+	{means: "the storage class of a PersistentVolumeClaim of the pods does not exist",
+		advice: "Create the StorageClass that the message names, or the claim anew with another one: the class of a " +
+			"claim cannot change.", pod: classMissing},
 	{means: "a PersistentVolumeClaim of the pods does not exist, or is not bound",
 		advice: "Create the PersistentVolumeClaim, or fix its storage class or size: kubectl describe pvc -n " +
 			"NAMESPACE.", pod: volumeUnbound},
@@ -357,6 +363,9 @@ var causes = slices.Concat([]row{
 	{means: "the registry does not have an image",
 		advice: "Push the image, and the pod goes on by itself; or change its name or tag." + templateAdvice,
 		pod:    waiting(imageReasons, "code = NotFound", "manifest unknown", ": not found")},
+	{means: "the name of an image is not valid",
+		advice: "Correct the name of the image: what makes the Job may not have replaced a variable." + templateAdvice,
+		pod:    waiting([]string{"InvalidImageName"})},
 	{means: "a container waits for its image (ImagePullBackOff and the like)",
 		advice: "Check the name and the tag of the image, imagePullSecrets, and that the node reaches the " +
 			"registry." + templateAdvice, pod: waiting(imageReasons)},
