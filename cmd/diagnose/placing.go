@@ -232,7 +232,12 @@ func volumeElsewhere(p *podFacts) sign {
 
 // selects reports whether a node has the labels of the pod's node selector.
 func (p *podFacts) selects(node *corev1.Node) bool {
-	return labels.SelectorFromSet(p.Spec.NodeSelector).Matches(labels.Set(node.Labels))
+	for key, value := range p.Spec.NodeSelector {
+		if has, ok := node.Labels[key]; !ok || has != value {
+			return false
+		}
+	}
+	return true
 }
 
 // claims returns the names of the PersistentVolumeClaims of a pod. A pod without volumes was given without them.
@@ -382,10 +387,12 @@ func nodesTainted(p *podFacts) sign {
 
 // offers reports whether a node has a device that the pod requests.
 func (p *podFacts) offers(node *corev1.Node) bool {
-	for name, has := range node.Status.Allocatable {
-		wants := takes(p.Pod, string(name))
-		if strings.Contains(string(name), "/") && !has.IsZero() && !wants.IsZero() {
-			return true
+	for _, c := range p.Spec.Containers {
+		for name, wants := range c.Resources.Requests {
+			has := node.Status.Allocatable[name]
+			if strings.Contains(string(name), "/") && !has.IsZero() && !wants.IsZero() {
+				return true
+			}
 		}
 	}
 	return false
