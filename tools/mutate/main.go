@@ -4,8 +4,8 @@
 //	go -C tools run ./mutate [flags] PACKAGE ...
 //
 // The packages are folders of the main module, as ./backoff. A mutant runs the tests of its
-// package and, if it survives them, those of decide, machine, machine/route, test/stories, test/vectors,
-// jobtest/explanations, jobtest/decisions and cmd/diagnose, which go through all packages; with -tests those
+// package and, if it survives them, those of decide, machine, machine/route, jobtest/explanations, test/vectors,
+// jobtest/decisions, test/stories and cmd/diagnose, which go through all packages; with -tests those
 // of one other folder instead, of any module. Random tests draw the same in every run. A mutant that makes the
 // tests take ten times as long counts as killed. One that does not compile does not count.
 //
@@ -31,8 +31,8 @@ import (
 )
 
 // everything has the folders whose tests go through all packages, the fast ones first.
-const everything = " ./decide ./machine ./machine/route ./test/stories ./test/vectors ./jobtest/explanations" +
-	" ./jobtest/decisions ./cmd/diagnose"
+const everything = " ./decide ./machine ./machine/route ./jobtest/explanations ./test/vectors ./jobtest/decisions" +
+	" ./test/stories ./cmd/diagnose"
 
 // limits are the memory and the seconds of a processor that a test may use. A mutant that loops while packages are
 // initialized never comes to the timeout of the tests.

@@ -77,8 +77,10 @@ func (r *release) use(u user) {
 	}
 	run("mod", "tidy")
 	run("build")
-	run("mod", "vendor")
-	run("build")
+	if len(u.upgrades) > 0 { // all packages of a module: what each of them vendors is among it
+		run("mod", "vendor")
+		run("build")
+	}
 	r.used.Add(1)
 }
 
