@@ -241,6 +241,12 @@ func (f *facts) injectedAt(message string) string {
 
 func anyContainer(*podFacts, container) bool { return true }
 
+// withMessage reports whether the last run of a container has left a message.
+func withMessage(_ *podFacts, c container) bool {
+	last := c.LastTerminationState.Terminated
+	return last != nil && strings.TrimSpace(last.Message) != ""
+}
+
 func outOfMemory(end *corev1.ContainerStateTerminated) bool {
 	return end != nil && end.Reason == "OOMKilled"
 }

@@ -474,6 +474,7 @@ func differences(path string, was, is any) (all []string) {
 	case before != nil && after != nil:
 		both := maps.Clone(before)
 		maps.Copy(both, after)
+		delete(both, "serviceAccount") // the same as serviceAccountName
 		for _, key := range slices.Sorted(maps.Keys(both)) {
 			all = append(all, differences(joined(".", path, key), before[key], after[key])...)
 		}

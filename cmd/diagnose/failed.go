@@ -10,6 +10,8 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/failurepolicy"
@@ -299,7 +301,7 @@ func (f *facts) howFailed(r *record, of *Digest, byRule bool) (how string, shown
 		probe := cmp.Or(f.killedAsFailed(r), &corev1.Event{})
 		return joined("; ", f.named(r)+": "+fault.Fault+f.notExecutable(fault.Container, fault.End)+
 			textIf(fault.done != "", ", after container "+fault.done+" had succeeded"), oneLine(probe.Message),
-			clockBehind(r.Pod, fault.End), f.ruleText(r),
+			clockBehind(r.Pod, fault.End), f.mentioned(fault.Fault), f.ruleText(r),
 			textIf(e.Reason != "", "node "+r.Pod.Spec.NodeName+": "+oneLine(e.Message)))
 	}
 	g := of.leading(r)
@@ -307,8 +309,11 @@ func (f *facts) howFailed(r *record, of *Digest, byRule bool) (how string, shown
 		return says(r), r
 	}
 	most := of.ofFailed(g) + textIf(g.node != "", f.damage(g.node)) + ", such as "
-	first := f.before(g)
+	first, cause := f.before(g), f.firstOfAll(g)
 	switch {
+	case cause != nil && !byRule:
+		return "the first, " + says(cause) + "; " + most + says(g.example) + ", within " +
+			duration.HumanDuration(g.Last.Sub(cause.Finish())) + " of it, which may follow from that", cause
 	case first != nil && !byRule:
 		return "the first of " + of.ofFailed(g) + ", " + says(first) + "; those after it failed in another way, " +
 			"which may follow from that, such as " + says(g.example), first
@@ -337,6 +342,30 @@ func (f *facts) before(g *Group) *record {
 		}
 	}
 	return first
+}
+
+// firstOfAll returns the pod that failed first, if it failed in another way than those of a group, which ran beside it
+// and failed soon after it: they may have needed it. It is nil if there is no such pod.
+func (f *facts) firstOfAll(g *Group) *record {
+	first := slices.MinFunc(f.toBlame(), byFailure)
+	soon := first.Finish().Add(longPatience / 5)
+	for _, r := range g.records {
+		if r == first || r.Index == first.Index || !failedAt(r).After(first.Finish()) || failedAt(r).After(soon) ||
+			!r.Pod.CreationTimestamp.Time.Before(first.Finish()) {
+			return nil
+		}
+	}
+	return either(f.faultOf(first).disrupted || len(g.records) < 2, nil, first)
+}
+
+// mentioned returns a pod of another owner that a message names, with its phase.
+func (f *facts) mentioned(message string) string {
+	for _, pod := range f.neighbours() {
+		if strings.Contains(message, pod.Name) && podName.MatchString(pod.Name) && !metav1.IsControlledBy(pod, f.Job) {
+			return "pod " + pod.Name + ownedBy(pod) + " is " + string(pod.Status.Phase)
+		}
+	}
+	return ""
 }
 
 // ruleText says which rule of the pod failure policy a failed pod matches.

@@ -98,18 +98,56 @@ func heldBack(f *facts) found {
 // running finds that the decision calls the Job running, and that no pod contradicts it.
 func running(f *facts) found { return f.running(false) }
 
+// tooLate finds that the Job reaches its deadline before it succeeds, at the pace of the pods that have succeeded.
+func tooLate(f *facts) (c found) {
+	took, spec, end := f.took(), &f.Job.Spec, f.deadline()
+	if len(took) == 0 || spec.Completions == nil || spec.ActiveDeadlineSeconds == nil || !end.After(f.Now) {
+		return c
+	}
+	var began time.Time // when the first of the pods that run now began
+	for _, r := range f.pods {
+		if at := r.Pod.CreationTimestamp.Time; r.Active && (began.IsZero() || at.Before(began)) {
+			began = at
+		}
+	}
+	usual := took[len(took)/2]
+	until := latest(began.Add(usual), f.Now).Add(usual * (f.rounds(*spec.Completions-f.Progress.Succeeded) - 1))
+	if began.IsZero() || !until.After(end) {
+		return c
+	}
+	c = running(f)
+	if c.reason.Text != "" {
+		c.reason.Text += "; those that succeeded took about " + duration.HumanDuration(usual) + ", so that it needs " +
+			"until " + f.clock(until) + ", and spec.activeDeadlineSeconds fails the Job at " + f.clock(end)
+	}
+	return c
+}
+
+// again finds that a pod runs after several failed in the same way, and none succeeded.
+func again(f *facts) (c found) {
+	if len(f.digest.Groups) == 0 {
+		return c
+	}
+	g := &f.digest.Groups[0]
+	if len(g.Pods) < fewest || f.Progress.Succeeded > 0 || g.Match.Action == batchv1.PodFailurePolicyActionIgnore {
+		return c
+	}
+	c = running(f)
+	if c.reason.Text != "" {
+		c.reason.Text += ", such as " + f.named(g.example) + ": " + f.faultOf(g.example).Fault
+	}
+	return c
+}
+
 // straggles finds that one pod of a Job that runs takes much longer than those that have succeeded.
 func straggles(f *facts) (c found) {
 	var slow *record
-	took := time.Duration(0)
 	for _, r := range f.pods {
-		switch {
-		case r.Succeeded:
-			took = max(took, r.Finish().Sub(r.Pod.CreationTimestamp.Time))
-		case r.Active && (slow == nil || r.Pod.CreationTimestamp.Before(&slow.Pod.CreationTimestamp)):
+		if r.Active && (slow == nil || r.Pod.CreationTimestamp.Before(&slow.Pod.CreationTimestamp)) {
 			slow = r
 		}
 	}
+	took := slices.Max(append(f.took(), 0))
 	if slow == nil || took == 0 || !f.past(slow.Pod.CreationTimestamp.Time, max(time.Hour, 3*took)) {
 		return c
 	}
@@ -134,7 +172,7 @@ func (f *facts) running(last bool) (c found) {
 	if c.reason.Text != "" && (f.digest.Given > 1 || evicted) {
 		c.reason.Text += "; failed before: " + f.digest.Line(2)
 		f.show(&c, f.digest.Groups[0].example)
-		c.how = f.adviceOn(&c)
+		c.pods, c.how = nil, f.adviceOn(&c)
 	}
 	if c.reason.Text != "" {
 		c.reason.Text += f.lastTry()

@@ -259,20 +259,31 @@ func (f *facts) spent() string {
 		duration.HumanDuration(end.Sub(run)))
 }
 
-// pace says how long the pods that succeeded took, if at that pace the Job needs more time than it has.
-func (f *facts) pace() string {
-	spec, took := &f.Job.Spec, []time.Duration(nil)
+// took returns how long the pods that succeeded took, in order.
+func (f *facts) took() (all []time.Duration) {
 	for _, r := range f.pods {
 		if r.Succeeded {
-			took = append(took, r.Finish().Sub(r.Pod.CreationTimestamp.Time))
+			all = append(all, r.Finish().Sub(r.Pod.CreationTimestamp.Time))
 		}
 	}
+	slices.Sort(all)
+	return all
+}
+
+// rounds returns how often as many pods as may run at once must run until this number has succeeded.
+func (f *facts) rounds(pods int32) time.Duration {
+	once := max(1, *cmp.Or(f.Job.Spec.Parallelism, new(int32(1))))
+	return time.Duration((pods + once - 1) / once)
+}
+
+// pace says how long the pods that succeeded took, if at that pace the Job needs more time than it has.
+func (f *facts) pace() string {
+	spec, took := &f.Job.Spec, f.took()
 	if len(took) == 0 || spec.Completions == nil || spec.ActiveDeadlineSeconds == nil {
 		return ""
 	}
-	slices.Sort(took)
 	once := max(1, *cmp.Or(spec.Parallelism, new(int32(1))))
-	needs := took[len(took)/2] * time.Duration((*spec.Completions+once-1)/once)
+	needs := took[len(took)/2] * f.rounds(*spec.Completions)
 	if needs <= time.Duration(*spec.ActiveDeadlineSeconds)*time.Second {
 		return ""
 	}

@@ -35,6 +35,10 @@ var mishaps = []mishap{
 		}},
 	{"a container was out of memory", "Raise MEMORY, or make it use less. " + logAdvice,
 		func(_ *facts, c *found) bool { return outOfMemory(c.signs.End) }},
+	{"the kubelet evicted the pod, because the node was short of something",
+		"Raise the request of the resource that the message names to what container CONTAINER uses, so that it gets " +
+			"a node that has it, or use less of it.",
+		func(_ *facts, c *found) bool { return c.signs.evicted && mentions(c.signs.Fault, "low on resource: ") }},
 	{"the kubelet evicted the pod",
 		"Raise the request or the limit of the resource that the message names, or use less of it.",
 		func(_ *facts, c *found) bool { return c.signs.evicted }},
@@ -121,8 +125,8 @@ var mishaps = []mishap{
 		"Hardware of node NODE seems to have failed: cordon the node, and have it examined. " + logAdvice,
 		func(_ *facts, c *found) bool { return c.node != "" && hardware.MatchString(c.text) }},
 	{"a container says that what it calls did not answer",
-		"Look at what the message names: it may be well again. The whole log: kubectl logs -n NAMESPACE POD -c " +
-			"CONTAINER.",
+		"Look at what the message names, and at the way there, such as a NetworkPolicy or a firewall; it may be well " +
+			"again. The whole log: kubectl logs -n NAMESPACE POD -c CONTAINER.",
 		func(_ *facts, c *found) bool {
 			return c.container != "" && c.signs.End != nil && passing.MatchString(c.signs.End.Message)
 		}},

@@ -153,6 +153,28 @@ func volumeLost(p *podFacts) sign {
 	return sign{}
 }
 
+// claimNotFound finds that a claim does not exist, with those that have almost its name.
+func claimNotFound(p *podFacts) sign {
+	s := volumeUnbound(p)
+	m := noClaim.FindStringSubmatch(s.text)
+	if m == nil {
+		return sign{}
+	}
+	var near []string
+	for _, o := range p.f.objects {
+		name := o.text("metadata", "name")
+		if o.text("kind") == "PersistentVolumeClaim" && o.text("metadata", "namespace") == p.Namespace &&
+			(strings.HasPrefix(name, m[1]) || strings.HasPrefix(m[1], name)) {
+			near = append(near, name)
+		}
+	}
+	s.text += textIf(len(near) > 0, "; there is "+list(near))
+	return s
+}
+
+// noClaim matches the message of the scheduler about a claim that does not exist (plugins/volumebinding).
+var noClaim = regexp.MustCompile(`persistentvolumeclaim "([^"]+)" not found`)
+
 // classMissing finds that the storage class of a claim does not exist.
 func classMissing(p *podFacts) sign {
 	if s := volumeUnbound(p); mentions(s.text, "storageclass.storage.k8s.io") && mentions(s.text, "not found") {

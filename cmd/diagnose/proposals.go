@@ -206,8 +206,9 @@ func oneIndexFails(w *whatIf) (is Pattern) {
 const fewest = 3
 
 // passing matches the messages of failures that a later try may not have.
-var passing = regexp.MustCompile(`(?i)connection (refused|reset)|timed? ?out|no such host|temporar|unavailable|` +
-	`too many requests|\b(429|502|503|504)\b`)
+var passing = regexp.MustCompile(`(?i)connection (refused|reset|timed out)|i/o timeout|deadline exceeded|` +
+	`no such host|temporary failure|service unavailable|too many requests|bad gateway|gateway time-?out|` +
+	`\bHTTP\W{0,3}(429|50[234])\b`)
 
 // sameExitCode finds that most failures are one exit code of a container, after which no retry has succeeded. From 128
 // on, a signal ended the container: memory, or whoever stops pods. Failures on one of several nodes may be its fault.

@@ -2,7 +2,6 @@ package diagnose
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/jobfate/jobfate/explain"
 )
@@ -252,10 +251,13 @@ var causes = slices.Concat([]row{
 	{means: "the PersistentVolume of a PersistentVolumeClaim of the pods is gone",
 		advice: "Restore the PersistentVolume, or delete the claim and create it again: its data is lost then.",
 		pod:    volumeLost},
+	{means: "a PersistentVolumeClaim of the pods does not exist",
+		advice: "Correct the name of the claim in the pod template, or bring the claim back with its data: a new one " +
+			"is empty." + templateAdvice, pod: claimNotFound},
 	{means: "the storage class of a PersistentVolumeClaim of the pods does not exist",
 		advice: "Create the StorageClass that the message names, or the claim anew with another one: the class of a " +
 			"claim cannot change.", pod: classMissing},
-	{means: "a PersistentVolumeClaim of the pods does not exist, or is not bound",
+	{means: "a PersistentVolumeClaim of the pods is not there yet, or is not bound",
 		advice: "Create the PersistentVolumeClaim, or fix its storage class or size: kubectl describe pvc -n " +
 			"NAMESPACE.", pod: volumeUnbound},
 }), ofPods("Unschedulable", "cannot be scheduled", []row{
@@ -416,6 +418,10 @@ var causes = slices.Concat([]row{
 		advice: "Read the log of the last run: kubectl logs -n NAMESPACE POD -c CONTAINER --previous. The " +
 			"containers start when it has succeeded.", pod: crashing(onInit)},
 	{code: "CrashLoop", attention: AttentionStuck, cannot: "cannot keep a container running",
+		means:  "a container is restarted again and again, and its last run has left a message",
+		advice: "Fix what it says. The log of the last run: kubectl logs -n NAMESPACE POD -c CONTAINER --previous.",
+		pod:    crashing(withMessage)},
+	{code: "CrashLoop", attention: AttentionStuck, cannot: "cannot keep a container running",
 		means:  "a container is restarted again and again; if it is a sidecar, no container of the pod runs",
 		advice: "Read the log of the last run: kubectl logs -n NAMESPACE POD -c CONTAINER --previous.",
 		pod:    crashing(anyContainer)},
@@ -543,6 +549,15 @@ var causes = slices.Concat([]row{
 		means:  "the wanted number of pods is active, all of them run, and one more failure makes the Job fail",
 		advice: "HOW To keep what it has done so far, raise spec.backoffLimit while it runs.", job: lastTryRuns},
 	{code: explain.JobRunning, attention: AttentionWait, group: groupRunning,
+		means: "the wanted number of pods is active, and three or more failed in the same way before, and none " +
+			"succeeded",
+		advice: "HOW The pod that runs may fail in the same way.", job: again},
+	{code: explain.JobRunning, attention: AttentionWait, group: groupRunning,
+		means: "the wanted number of pods is active, and at the pace of those that succeeded the Job reaches its " +
+			"deadline",
+		advice: "Raise spec.activeDeadlineSeconds while it runs, or spec.parallelism: both can change in an existing " +
+			"Job.", job: tooLate},
+	{code: explain.JobRunning, attention: AttentionWait, group: groupRunning,
 		means: "the wanted number of pods is active, and one has run for more than an hour, and three times as long " +
 			"as those that have succeeded",
 		advice: "See what it does: kubectl logs -n NAMESPACE POD --all-containers. It may have more to do than the " +
@@ -551,26 +566,6 @@ var causes = slices.Concat([]row{
 	{code: explain.JobRunning, group: groupRunning,
 		means: "the wanted number of pods is active, and all of them run", job: running},
 })
-
-// Entry is what a cause means, and what to do. Several entries have the code of a cause that several things show.
-type Entry struct {
-	Code      explain.Code
-	Attention Attention
-	// Means is one sentence. Advice has names as JOB and POD in place of those of a Job; empty if there is nothing
-	// to do.
-	Means, Advice string
-}
-
-// List returns the causes in the order of their rank.
-func List() (all []Entry) {
-	advice := strings.NewReplacer("RECREATE", recreateAdvice, "RERUN", rerunAdvice,
-		"MEMORY", "the memory limit of container CONTAINER", "HOW", "Do what Failed says of such a pod.")
-	for i := range causes {
-		r := &causes[i]
-		all = append(all, Entry{r.code, r.attention, r.means, advice.Replace(r.advice)})
-	}
-	return all
-}
 
 // ofPods returns the rows of one cause of pods that need somebody.
 func ofPods(code explain.Code, cannot string, rows []row) []row {
