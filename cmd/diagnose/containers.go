@@ -10,6 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/jobfate/jobfate/explain"
 )
@@ -450,6 +451,24 @@ func unready(p *podFacts) (s sign) {
 				s.text, s.event = s.text+": "+oneLine(e.Message), e
 			}
 			return s
+		}
+	}
+	return s
+}
+
+// restartsOn finds a container that runs and is restarted again and again, less often than in a crash loop, in a Job
+// that counts this. If it runs for longer now than before, it may have recovered.
+func restartsOn(p *podFacts) (s sign) {
+	for _, c := range p.all {
+		last, running := c.LastTerminationState.Terminated, c.State.Running
+		if last == nil || running == nil || c.RestartCount < fewest || c.role != "container" || !p.f.countsRestarts() {
+			continue
+		}
+		between := running.StartedAt.Sub(p.since) / time.Duration(c.RestartCount)
+		if !p.f.past(running.StartedAt.Time, 2*between) {
+			limit := p.f.Spec.Limit.PerJob
+			return sign{text: c.String() + p.restarts(c) + fmt.Sprintf("; it runs for about %s, and spec.backoffLimit "+
+				"(%d) counts each restart", duration.HumanDuration(between), limit), container: c.Name}
 		}
 	}
 	return s

@@ -175,6 +175,14 @@ func claimNotFound(p *podFacts) sign {
 // noClaim matches the message of the scheduler about a claim that does not exist (plugins/volumebinding).
 var noClaim = regexp.MustCompile(`persistentvolumeclaim "([^"]+)" not found`)
 
+// ownAffinity finds that the anti-affinity of the Job's own pods, some of which have a node, leaves none for the pod.
+func ownAffinity(p *podFacts) sign {
+	s := unschedulable("anti-affinity")(p)
+	affinity := cmp.Or(p.f.Job.Spec.Template.Spec.Affinity, &corev1.Affinity{})
+	placed := slices.ContainsFunc(p.f.pods, func(r *record) bool { return r.Active && r.Pod.Spec.NodeName != "" })
+	return either(placed && affinity.PodAntiAffinity != nil, s, sign{})
+}
+
 // classMissing finds that the storage class of a claim does not exist.
 func classMissing(p *podFacts) sign {
 	if s := volumeUnbound(p); mentions(s.text, "storageclass.storage.k8s.io") && mentions(s.text, "not found") {

@@ -309,6 +309,8 @@ var causes = slices.Concat([]row{
 	{means: "nodes do not match the node selector or affinity",
 		advice: "Label nodes as the nodeSelector or nodeAffinity of the pod template says, or change it." +
 			templateAdvice, pod: unschedulable("node affinity/selector", "requested node name")},
+	{means: "nodes that could take the pods have pods of the same Job, which keep others away",
+		advice: "They get a node when other pods of the Job end. For more at once, add nodes.", pod: ownAffinity},
 	{means: "nodes violate a pod affinity, anti-affinity or spread constraint",
 		advice: "Change the podAffinity or topologySpreadConstraints of the pod template, or add nodes." +
 			templateAdvice, pod: unschedulable("affinity rules", "anti-affinity", "topology spread constraints")},
@@ -508,6 +510,11 @@ var causes = slices.Concat([]row{
 	{code: "ImagePulling", attention: AttentionWait, cannot: "must wait for an image",
 		means:  "a node has been pulling an image for two minutes or more",
 		advice: "Wait, if the image is large; else look at the network of node NODE.", pod: pulling},
+	{code: "Restarting", attention: AttentionWait, cannot: "had to restart a container again and again",
+		means: "a container has been restarted three times or more, each counts, and it has not run for longer since " +
+			"than before",
+		advice: "Read the log of the last run: kubectl logs -n NAMESPACE POD -c CONTAINER --previous. If it was out " +
+			"of memory, a new Job needs a higher limit.", pod: restartsOn},
 	{code: "Restarting", attention: AttentionWait, cannot: "had to restart a container",
 		means:  "a container was restarted in the last ten minutes",
 		advice: "Read the log of the last run: kubectl logs -n NAMESPACE POD -c CONTAINER --previous.",
