@@ -45,16 +45,10 @@ func waiting(reasons []string, parts ...string) func(*podFacts) sign {
 	}
 }
 
-// pulled names a pod of the namespace that has had an image before, so that its name is right.
-func (f *facts) pulled(image string) string {
-	for _, pod := range f.neighbours() {
-		for _, c := range pod.Status.ContainerStatuses {
-			if c.Image == image && c.ImageID != "" && pod.Namespace == f.Job.Namespace {
-				return "; pod " + pod.Name + " had this image before"
-			}
-		}
-	}
-	return ""
+// noSuchImage finds that a registry does not have an image; of a node, a snapshot may be missing.
+func noSuchImage(p *podFacts) sign {
+	s := waiting(imageReasons, "code = NotFound", "manifest unknown", ": not found")(p)
+	return either(mentions(s.text, "snapshot"), sign{}, s)
 }
 
 // missing matches the message that an object is missing.
@@ -124,16 +118,17 @@ func (f *facts) notExecutable(container string, end *corev1.ContainerStateTermin
 			i := slices.IndexFunc(spec.Volumes, func(v corev1.Volume) bool {
 				mode := int32(0o644)
 				switch {
-				case v.ConfigMap != nil:
+				case v.ConfigMap != nil && v.ConfigMap.Items == nil:
 					mode = *cmp.Or(v.ConfigMap.DefaultMode, &mode)
-				case v.Secret != nil:
+				case v.Secret != nil && v.Secret.Items == nil:
 					mode = *cmp.Or(v.Secret.DefaultMode, &mode)
-				default:
+				default: // an item has a mode of its own
 					return false
 				}
 				return v.Name == mount.Name && mode&0o111 == 0
 			})
-			if i >= 0 && c.Name == container && strings.HasPrefix(m[1], strings.TrimSuffix(mount.MountPath, "/")+"/") {
+			if i >= 0 && c.Name == container && (m[1] == mount.MountPath ||
+				strings.HasPrefix(m[1], strings.TrimSuffix(mount.MountPath, "/")+"/")) {
 				return "; the files of volume " + mount.Name + " are not executable: set its defaultMode to 0755, or " +
 					"let a shell run the file"
 			}

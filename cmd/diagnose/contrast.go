@@ -2,74 +2,83 @@ package diagnose
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// contrast is what pods that failed alike have in common, and pods that succeeded with the same name of an image have
-// not. Its text says so; empty if there is no such thing.
+// contrast is what pods that failed alike have in common, and pods that succeeded before with the same name of an image
+// have not. Its text says so; empty if there is no such thing.
 type contrast struct {
 	text  string
 	image bool // another image has the name; else it is the architecture of the nodes
 }
 
-// contrastOf compares the pods of a group with those that succeeded, of the Job and of others.
+// foreign lists the exit codes of programs that are not built for the architecture of their node.
+var foreign = []int32{126, 132, 255}
+
+// contrastOf compares the pods of a group with those that succeeded before the first of them failed.
 func (f *facts) contrastOf(g *Group) contrast {
-	if g.ExitCode == nil || f.faultOf(g.example).disrupted || g.example.Pod.Status.Reason != "" {
+	end := f.faultOf(g.example).End
+	if end == nil || f.faultOf(g.example).disrupted || g.example.Pod.Status.Reason != "" {
 		return contrast{}
 	}
-	ran := func(pod *corev1.Pod) (is corev1.ContainerStatus) {
-		for i := range pod.Status.ContainerStatuses {
-			if c := &pod.Status.ContainerStatuses[i]; c.Name == g.Container {
-				return *c
-			}
+	bad := statusOf(g.example.Pod, g.Container)
+	var before []*corev1.Pod
+	for _, r := range f.pods {
+		if r.Succeeded {
+			before = append(before, r.Pod)
 		}
-		return is
 	}
-	arch := func(pod *corev1.Pod) string {
-		if node := f.nodes[pod.Spec.NodeName]; node != nil {
-			return node.Labels[corev1.LabelArchStable]
-		}
-		return ""
+	before = slices.DeleteFunc(append(before, f.near.succeeded[bad.Image]...), func(pod *corev1.Pod) bool {
+		c := statusOf(pod, g.Container)
+		done := c.State.Terminated
+		return c.ImageID == "" || c.Image != bad.Image || done == nil || done.FinishedAt.After(g.records[0].Finish())
+	})
+	if len(before) == 0 || bad.ImageID == "" {
+		return contrast{}
 	}
-	bad, badOn := ran(g.example.Pod), arch(g.example.Pod)
-	var good *corev1.Pod
-	sameImage, sameArch := bad.ImageID == "", badOn == ""
-	for _, r := range g.records {
-		sameImage, sameArch = sameImage || ran(r.Pod).ImageID != bad.ImageID, sameArch || arch(r.Pod) != badOn
+	good := before[len(before)-1]
+	others := func(differ func(bad, good *corev1.Pod) bool) bool {
+		return !slices.ContainsFunc(g.records, func(r *record) bool {
+			return slices.ContainsFunc(before, func(pod *corev1.Pod) bool { return !differ(r.Pod, pod) })
+		})
 	}
-	for _, pod := range f.all() {
-		c := ran(pod)
-		if pod.Status.Phase != corev1.PodSucceeded || c.Image != bad.Image || c.ImageID == "" {
-			continue
-		}
-		good = pod
-		sameImage, sameArch = sameImage || c.ImageID == bad.ImageID, sameArch || arch(pod) == badOn || arch(pod) == ""
+	image := func(pod *corev1.Pod) string {
+		id := statusOf(pod, g.Container).ImageID
+		return id[strings.LastIndex(id, "@")+1:]
 	}
-	digest := func(c corev1.ContainerStatus) string { return c.ImageID[strings.LastIndex(c.ImageID, "@")+1:] }
+	quick := end.FinishedAt.Sub(end.StartedAt.Time) < 10*time.Second && slices.Contains(foreign, end.ExitCode)
+	built := quick || mentions(end.Message, "exec format error")
 	switch {
-	case good == nil:
-	case !sameImage:
-		return contrast{fmt.Sprintf("image %s is %s now, and was %s in pod %s, which succeeded", bad.Image, digest(bad),
-			digest(ran(good)), good.Name), true}
-	case !sameArch:
+	case built && others(func(a, b *corev1.Pod) bool {
+		return f.arch(a) != "" && f.arch(b) != "" && f.arch(a) != f.arch(b)
+	}):
 		return contrast{fmt.Sprintf("all failed on nodes of architecture %s, and pod %s succeeded with this image on "+
-			"one of %s", badOn, good.Name, arch(good)), false}
+			"one of %s", f.arch(g.example.Pod), good.Name, f.arch(good)), false}
+	case others(func(a, b *corev1.Pod) bool { return image(a) != image(b) }):
+		return contrast{fmt.Sprintf("image %s was %s here, and %s in pod %s, which succeeded before", bad.Image,
+			image(g.example.Pod), image(good), good.Name), true}
 	}
 	return contrast{}
 }
 
-// all returns the pods of the Job, and the others of its namespace that are given.
-func (f *facts) all() (pods []*corev1.Pod) {
-	for _, r := range f.pods {
-		pods = append(pods, r.Pod)
-	}
-	for _, pod := range f.neighbours() {
-		if !metav1.IsControlledBy(pod, f.Job) {
-			pods = append(pods, pod)
+// statusOf returns the status of a container of a pod; empty if there is none.
+func statusOf(pod *corev1.Pod, name string) *corev1.ContainerStatus {
+	for i := range pod.Status.ContainerStatuses {
+		if c := &pod.Status.ContainerStatuses[i]; c.Name == name {
+			return c
 		}
 	}
-	return pods
+	return &corev1.ContainerStatus{}
+}
+
+// arch returns the architecture of the node of a pod; empty if it is not known.
+func (f *facts) arch(pod *corev1.Pod) string {
+	if node := f.nodes[pod.Spec.NodeName]; node != nil {
+		return node.Labels[corev1.LabelArchStable]
+	}
+	return ""
 }

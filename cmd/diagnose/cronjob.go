@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -167,7 +168,7 @@ var cronCauses = []Entry{
 		"has succeeded since", "See what the pods of the last Job wait for, if they do. If they only take longer " +
 		"than the schedule leaves, start them less often, or set spec.concurrencyPolicy to Forbid."},
 	{"DeadlineOutgrown", AttentionLost, "the last Job of a CronJob failed at its deadline, and the last ones that " +
-		"succeeded took more than two thirds of it", "Raise spec.jobTemplate.spec.activeDeadlineSeconds, and see why " +
+		"succeeded took almost as long", "Raise spec.jobTemplate.spec.activeDeadlineSeconds, and see why " +
 		"the Jobs take so long."},
 	{"RunsFail", AttentionLost, "the last Job of a CronJob that has ended has failed", "See why that Job failed."},
 	{"Scheduled", AttentionNone, "a CronJob creates its Jobs by its schedule", ""},
@@ -223,7 +224,7 @@ func (c *cronFacts) diagnose() {
 	c.ends()
 	if c.Causes == nil {
 		jobs, _ := c.active()
-		c.add("Scheduled", joined("; ", jobs, textIf(!c.due.IsZero() && jobs == "", "the Job of start time "+
+		c.add("Scheduled", joined("; ", jobs, textIf(!c.due.IsZero() && jobs == "", "the Job for "+
 			c.date(c.due)+" is due now"), "the next Job is due at "+c.date(c.Next)+", in "+
 			duration.HumanDuration(c.Next.Sub(c.now)), c.skipped()), nil)
 	}
@@ -286,7 +287,8 @@ func (c *cronFacts) usual() (long time.Duration, says string) {
 		return long, " (the last ones took at most " + duration.HumanDuration(long) + ")"
 	}
 	success := c.of.Status.LastSuccessfulTime
-	if success == nil {
+	_, started := c.active()
+	if success == nil || started.Before(c.next(success.Time)) { // it outlasted a start time
 		return 0, ""
 	}
 	for _, before := range []time.Duration{time.Hour, 24 * time.Hour, 32 * 24 * time.Hour} {
@@ -349,7 +351,7 @@ func (c *cronFacts) unstarted() {
 	case c.of.Spec.ConcurrencyPolicy == batchv1.ForbidConcurrent && jobs != "":
 		usual, says := c.usual()
 		age := c.now.Sub(cmp.Or(since, c.First))
-		long := c.Missed >= 3 && (age > 24*time.Hour || usual > 0 && age > max(time.Hour, 3*usual))
+		long := c.Missed >= 3 && age > either(usual > 0, max(time.Hour, 3*usual), 24*time.Hour)
 		c.add(either[explain.Code](long, "RunBlocked", "RunWaits"), jobs+textIf(long, says)+
 			textIf(!since.IsZero(), ",")+" keeps the next one from starting (concurrencyPolicy Forbid): "+c.starts()+
 			textIf(!c.due.IsZero(), "; the Job of the last one starts as soon as it ends"),
@@ -421,19 +423,9 @@ func (c *cronFacts) ends() {
 			failed++
 		}
 	}
-	if limit := c.of.Spec.JobTemplate.Spec.ActiveDeadlineSeconds; failed > 0 && limit != nil && len(c.took()) > 0 &&
-		strings.Contains(last, " has failed: "+batchv1.JobReasonDeadlineExceeded) {
-		deadline, all := time.Duration(*limit)*time.Second, c.took()
-		var parts []string
-		for _, t := range slices.Backward(all) {
-			parts = append(parts, duration.HumanDuration(t))
-		}
-		if 3*slices.Max(all) > 2*deadline {
-			c.add("DeadlineOutgrown", "the last "+count(failed, "Job")+" failed at the deadline of "+
-				duration.HumanDuration(deadline)+" (activeDeadlineSeconds); those before that succeeded took "+
-				strings.Join(parts, ", "), nil)
-			return
-		}
+	if text := c.outgrown(); text != "" && failed > 0 {
+		c.add("DeadlineOutgrown", text, nil)
+		return
 	}
 	if failed > 0 {
 		long := success != nil && c.next(c.next(success.Time)).Before(c.now)
@@ -441,6 +433,30 @@ func (c *cronFacts) ends() {
 			textIf(long, "the last success was "+c.lasting(cmp.Or(success, &c.of.CreationTimestamp).Time)+" ago; ")+
 			"Job "+last+c.changed(), nil)
 	}
+}
+
+// outgrown says that the last Jobs failed at their deadline, and that those which succeeded before took almost as long.
+func (c *cronFacts) outgrown() string {
+	n, limit := 0, int64(0)
+	for _, job := range c.Runs {
+		end := jobstatus.Finished(job)
+		if end != nil && end.Reason != batchv1.JobReasonDeadlineExceeded {
+			break
+		}
+		if end != nil {
+			n, limit = n+1, *cmp.Or(job.Spec.ActiveDeadlineSeconds, &limit)
+		}
+	}
+	took, deadline := c.took(), time.Duration(limit)*time.Second
+	if n == 0 || len(took) == 0 || 10*slices.Max(took) < 9*deadline {
+		return ""
+	}
+	var parts []string
+	for _, t := range slices.Backward(took) {
+		parts = append(parts, duration.HumanDuration(t))
+	}
+	return "the last " + count(n, "Job") + " failed at the deadline of " + duration.HumanDuration(deadline) +
+		" (activeDeadlineSeconds); those before that succeeded took " + strings.Join(parts, ", ")
 }
 
 // changed says what differs between the templates of the last Job that succeeded and of the first one after it that
@@ -463,32 +479,46 @@ func (c *cronFacts) changed() string {
 	return ""
 }
 
-// differences lists what differs between two values of JSON. It does not show values of variables, which may be secret.
+// differences lists what differs between two values of JSON. Lists of named objects are compared by name. It shows no
+// values of variables and arguments, which may be secret, and no whole objects.
 func differences(path string, was, is any) (all []string) {
-	before, _ := was.(map[string]any)
-	after, _ := is.(map[string]any)
-	lists, ok := was.([]any)
-	others, same := is.([]any)
+	before, old := fieldsOf(was)
+	after, same := fieldsOf(is)
 	switch {
 	case reflect.DeepEqual(was, is):
-	case before != nil && after != nil:
+	case old && same:
 		both := maps.Clone(before)
 		maps.Copy(both, after)
 		delete(both, "serviceAccount") // the same as serviceAccountName
 		for _, key := range slices.Sorted(maps.Keys(both)) {
 			all = append(all, differences(joined(".", path, key), before[key], after[key])...)
 		}
-	case ok && same && len(lists) == len(others):
-		for i := range lists {
-			all = append(all, differences(fmt.Sprintf("%s[%d]", path, i), lists[i], others[i])...)
-		}
-	case mentions(path, ".env"):
+	case old || same || hidden.MatchString(path):
 		return []string{path}
 	default:
 		text := func(value any) string { return either(value == nil, "unset", fmt.Sprint(value)) }
 		return []string{path + " was " + text(was) + " and is " + text(is)}
 	}
 	return all
+}
+
+// hidden matches the paths of values that may be secret.
+var hidden = regexp.MustCompile(`\.(env|args|command)\b`)
+
+// fieldsOf returns the fields of an object or, by their names, the objects of a list; those of nil are empty.
+func fieldsOf(value any) (fields map[string]any, ok bool) {
+	switch value := value.(type) {
+	case map[string]any:
+		return value, true
+	case []any:
+		fields = map[string]any{}
+		for i, item := range value {
+			of, _ := item.(map[string]any)
+			fields[cmp.Or(object(of).text("name"), strconv.Itoa(i))] = item
+		}
+		return fields, true
+	}
+	return nil, false
 }
 
 // succeededAfter reports whether a Job that is not given has succeeded after a time, and so may have started later than

@@ -214,7 +214,7 @@ func (f *facts) cause(r row, c found, least Attention) Cause {
 		advice += " What is written to its emptyDir of medium Memory counts, too."
 	}
 	if hook := f.Job.Annotations["helm.sh/hook"]; mentions(hook, "pre-install", "pre-upgrade") &&
-		mentions(reason.Text, "not found") && !mentions(string(r.code), "Image") {
+		mentions(reason.Text, "not found") && slices.Contains(needed, r.code) {
 		advice += " The Job is a hook of Helm that runs before other objects of the chart are there: make what it " +
 			"needs a hook, too, with a lower helm.sh/hook-weight."
 	}
@@ -224,6 +224,10 @@ func (f *facts) cause(r row, c found, least Attention) Cause {
 	}
 	return Cause{reason, advice, c.pods, pod, c.container, attention, c.evidence}
 }
+
+// needed lists the causes by which pods lack an object.
+var needed = []explain.Code{"ServiceAccountMissing", "PriorityClassMissing", "RuntimeClassMissing", "ContainerConfig",
+	"PodStartFailing", "VolumeUnbound"}
 
 // deployers lists what creates Jobs from files, by the annotation or label that it gives them, and how it creates one
 // again. A Job that is created by hand instead lacks its hook, or is undone.

@@ -175,7 +175,7 @@ type world struct {
 	podsOf map[key][]string        // by a Job, the pods with events that have such a name
 	makers map[key]types.UID       // by a pod, the Job whose events name it
 
-	around map[string][]*corev1.Pod // by namespace, those of any owner
+	around map[string]*crowd // by namespace
 
 	allNodes bool // there is no node besides those given
 }
@@ -189,7 +189,8 @@ func newWorld(evidence []Evidence) (w world) {
 	}
 	w = world{map[types.UID][]*corev1.Event{}, map[key][]*corev1.Event{}, map[string]*corev1.Node{}, nil,
 		map[key]object{}, map[types.UID]object{}, nil, map[string][]string{}, map[key][]*corev1.Event{},
-		map[key][]string{}, map[key]types.UID{}, map[string][]*corev1.Pod{}, false}
+		map[key][]string{}, map[key]types.UID{}, map[string]*crowd{}, false}
+	pods := map[string][]*corev1.Pod{}
 	for _, given := range evidence {
 		w.allNodes = w.allNodes || given.AllNodes
 		if given.NextRun != nil {
@@ -205,7 +206,7 @@ func newWorld(evidence []Evidence) (w world) {
 		}
 		for _, pod := range given.OtherPods {
 			if pod != nil {
-				w.around[pod.Namespace] = append(w.around[pod.Namespace], pod)
+				pods[pod.Namespace] = append(pods[pod.Namespace], pod)
 			}
 		}
 		for _, of := range given.Objects {
@@ -222,6 +223,9 @@ func newWorld(evidence []Evidence) (w world) {
 				}
 			}
 		}
+	}
+	for namespace, of := range pods {
+		w.around[namespace] = crowdOf(of)
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.nodes)) {
 		for _, t := range w.nodes[name].Spec.Taints {

@@ -37,6 +37,8 @@ type facts struct {
 	decision  decide.Decision
 	pods      []*record            // of the Job, by index and UID
 	others    []*corev1.Pod        // the pods of other owners
+	near      *crowd               // of the namespace
+	ending    []*corev1.Pod        // those of the Job and of others that have a node and are being deleted
 	reason    explain.Reason       // for the state of the Job
 	deleted   map[types.UID]string // the pods that the decision deletes
 	created   time.Time            // the last SuccessfulCreate event of the Job
@@ -64,6 +66,16 @@ func newFacts(d decide.Decision, evidence []Evidence) *facts {
 	}
 	f := &facts{Facts: from, world: newWorld(evidence), explained: explain.Of(d), decision: d, pods: from.Pods(),
 		others: from.Others(), deleted: make(map[types.UID]string, len(d.Delete)), holding: map[string]string{}}
+	f.near = f.around[f.Job.Namespace]
+	if f.near == nil {
+		f.near = crowdOf(either(len(f.around) > 0, nil, f.others))
+	}
+	f.ending = slices.Clone(f.near.ending)
+	for _, r := range f.pods {
+		if r.Terminating && r.Pod.Spec.NodeName != "" {
+			f.ending = append(f.ending, r.Pod)
+		}
+	}
 	f.reason = f.explained.Job()
 	for _, gone := range d.Delete {
 		f.deleted[gone.Pod.UID] = gone.Cause
@@ -518,9 +530,4 @@ func (f *facts) managerSilent() string {
 	other := *name != "" && *name != batchv1.JobControllerName
 	return textIf(other && !waits && !written && f.past(created, longPatience),
 		"the controller "+*name+" manages the Job and has written no status since its creation "+f.ago(created))
-}
-
-// neighbours returns the other pods of the namespace that are given, and perhaps some of others.
-func (f *facts) neighbours() []*corev1.Pod {
-	return either(len(f.around) > 0, f.around[f.Job.Namespace], f.others)
 }

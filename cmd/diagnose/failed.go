@@ -10,7 +10,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/jobfate/jobfate/explain"
@@ -263,9 +262,13 @@ func (f *facts) textFailed() found {
 			r.Pod.Name)
 	}
 	why := joined(": ", reason, either(limit == "" && rule == "", message, limit))
-	c.text = joined("; ", how, why)
+	gone := ""
+	if of.Gone > 0 || reason == batchv1.JobReasonDeadlineExceeded {
+		gone = f.addGone(&c)
+	}
+	c.text = joined("; ", how, gone, why)
 	if reason == batchv1.JobReasonDeadlineExceeded {
-		c.text, c.failing = joined("; ", why, how, f.addGone(&c)), f.kept(shown)
+		c.text, c.failing = joined("; ", why, f.pace(), how, gone), f.kept(shown)
 	}
 	return c
 }
@@ -300,8 +303,8 @@ func (f *facts) howFailed(r *record, of *Digest, byRule bool) (how string, shown
 		e := cmp.Or(f.systemOOM(r, fault.End), &corev1.Event{})
 		probe := cmp.Or(f.killedAsFailed(r), &corev1.Event{})
 		return joined("; ", f.named(r)+": "+fault.Fault+f.notExecutable(fault.Container, fault.End)+
-			textIf(fault.done != "", ", after container "+fault.done+" had succeeded"), oneLine(probe.Message),
-			clockBehind(r.Pod, fault.End), f.mentioned(fault.Fault), f.ruleText(r),
+			textIf(fault.done != "", ", after container "+fault.done+" had succeeded"), fault.earlier,
+			oneLine(probe.Message), clockBehind(r.Pod, fault.End), f.mentioned(fault.Fault), f.ruleText(r),
 			textIf(e.Reason != "", "node "+r.Pod.Spec.NodeName+": "+oneLine(e.Message)))
 	}
 	g := of.leading(r)
@@ -309,11 +312,12 @@ func (f *facts) howFailed(r *record, of *Digest, byRule bool) (how string, shown
 		return says(r), r
 	}
 	most := of.ofFailed(g) + textIf(g.node != "", f.damage(g.node)) + ", such as "
-	first, cause := f.before(g), f.firstOfAll(g)
+	first, cause := f.before(g), f.firstOfAll(of, g)
 	switch {
 	case cause != nil && !byRule:
 		return "the first, " + says(cause) + "; " + most + says(g.example) + ", within " +
-			duration.HumanDuration(g.Last.Sub(cause.Finish())) + " of it, which may follow from that", cause
+			duration.HumanDuration(failedAt(g.records[len(g.records)-1]).Sub(failedAt(cause))) +
+			" of it, which may follow from that", cause
 	case first != nil && !byRule:
 		return "the first of " + of.ofFailed(g) + ", " + says(first) + "; those after it failed in another way, " +
 			"which may follow from that, such as " + says(g.example), first
@@ -344,28 +348,31 @@ func (f *facts) before(g *Group) *record {
 	return first
 }
 
-// firstOfAll returns the pod that failed first, if it failed in another way than those of a group, which ran beside it
-// and failed soon after it: they may have needed it. It is nil if there is no such pod.
-func (f *facts) firstOfAll(g *Group) *record {
-	first := slices.MinFunc(f.toBlame(), byFailure)
-	soon := first.Finish().Add(longPatience / 5)
+// coupled matches what workers say whose peer has gone.
+var coupled = regexp.MustCompile(`(?i)peer|broken pipe|NCCL|gloo|rendezvous|worker|rank`)
+
+// firstOfAll returns the pod of a digest that failed first, if the pods of its group of most failed soon after it in
+// another way, ran beside it, and say that they needed it. It is nil if there is no such pod.
+func (f *facts) firstOfAll(of *Digest, g *Group) *record {
+	var first *record
+	for i := range of.Groups {
+		for _, r := range of.Groups[i].records {
+			if !r.Ignored() && (first == nil || byFailure(r, first) < 0) {
+				first = r
+			}
+		}
+	}
+	if first == nil || f.faultOf(first).disrupted || len(g.Pods) < 2 || !coupled.MatchString(g.Message) {
+		return nil
+	}
+	soon := failedAt(first).Add(longPatience / 5)
 	for _, r := range g.records {
-		if r == first || r.Index == first.Index || !failedAt(r).After(first.Finish()) || failedAt(r).After(soon) ||
-			!r.Pod.CreationTimestamp.Time.Before(first.Finish()) {
+		if r == first || r.Index == first.Index || !failedAt(r).After(failedAt(first)) || failedAt(r).After(soon) ||
+			!r.Pod.CreationTimestamp.Time.Before(failedAt(first)) {
 			return nil
 		}
 	}
-	return either(f.faultOf(first).disrupted || len(g.records) < 2, nil, first)
-}
-
-// mentioned returns a pod of another owner that a message names, with its phase.
-func (f *facts) mentioned(message string) string {
-	for _, pod := range f.neighbours() {
-		if strings.Contains(message, pod.Name) && podName.MatchString(pod.Name) && !metav1.IsControlledBy(pod, f.Job) {
-			return "pod " + pod.Name + ownedBy(pod) + " is " + string(pod.Status.Phase)
-		}
-	}
-	return ""
+	return first
 }
 
 // ruleText says which rule of the pod failure policy a failed pod matches.
@@ -392,7 +399,7 @@ func (f *facts) limit(reason string) string {
 	case batchv1.JobReasonBackoffLimitExceeded:
 		text := count(failures, "failure")
 		if n := f.deletedAtEnd(); n > 0 && n < int(failures) && !f.countsRestarts() {
-			text += fmt.Sprintf(" (%d of them pods that were deleted because the Job fails)", n)
+			text += fmt.Sprintf(" (at least %d of them pods that were deleted because the Job fails)", n)
 		}
 		if restarts := f.Progress.Restarts; restarts > 0 {
 			text += fmt.Sprintf(" and %d container restarts", restarts)
@@ -430,6 +437,7 @@ type fault struct {
 	rejected  bool   // the kubelet has not run the pod
 	done      string // a container beside the one that failed which has succeeded
 	hidden    bool   // a rule that ignores disruptions comes after the one that matched
+	earlier   string // a container of the pod that had failed before, and how
 }
 
 // faultOf says how a pod of the Job failed.
@@ -447,6 +455,11 @@ func (f *facts) faultOf(r *record) fault {
 		end := c.State.Terminated
 		if end != nil && end.ExitCode == 0 && is.End != nil && is.End.ExitCode != 0 && status.Reason == "" {
 			is.done = c.Name
+		}
+		if end != nil && end.ExitCode != 0 && is.End != nil && end.FinishedAt.Before(&is.End.FinishedAt) {
+			is.earlier = joined(": ", "container "+c.Name+" had failed "+
+				duration.HumanDuration(is.End.FinishedAt.Sub(end.FinishedAt.Time))+" before, "+explain.Exit(end),
+				oneLine(end.Message))
 		}
 	}
 	return is

@@ -98,68 +98,6 @@ func heldBack(f *facts) found {
 // running finds that the decision calls the Job running, and that no pod contradicts it.
 func running(f *facts) found { return f.running(false) }
 
-// tooLate finds that the Job reaches its deadline before it succeeds, at the pace of the pods that have succeeded.
-func tooLate(f *facts) (c found) {
-	took, spec, end := f.took(), &f.Job.Spec, f.deadline()
-	if len(took) == 0 || spec.Completions == nil || spec.ActiveDeadlineSeconds == nil || !end.After(f.Now) {
-		return c
-	}
-	var began time.Time // when the first of the pods that run now began
-	for _, r := range f.pods {
-		if at := r.Pod.CreationTimestamp.Time; r.Active && (began.IsZero() || at.Before(began)) {
-			began = at
-		}
-	}
-	usual := took[len(took)/2]
-	until := latest(began.Add(usual), f.Now).Add(usual * (f.rounds(*spec.Completions-f.Progress.Succeeded) - 1))
-	if began.IsZero() || !until.After(end) {
-		return c
-	}
-	c = running(f)
-	if c.reason.Text != "" {
-		c.reason.Text += "; those that succeeded took about " + duration.HumanDuration(usual) + ", so that it needs " +
-			"until " + f.clock(until) + ", and spec.activeDeadlineSeconds fails the Job at " + f.clock(end)
-	}
-	return c
-}
-
-// again finds that a pod runs after several failed in the same way, and none succeeded.
-func again(f *facts) (c found) {
-	if len(f.digest.Groups) == 0 {
-		return c
-	}
-	g := &f.digest.Groups[0]
-	if len(g.Pods) < fewest || f.Progress.Succeeded > 0 || g.Match.Action == batchv1.PodFailurePolicyActionIgnore {
-		return c
-	}
-	c = running(f)
-	if c.reason.Text != "" {
-		c.reason.Text += ", such as " + f.named(g.example) + ": " + f.faultOf(g.example).Fault
-	}
-	return c
-}
-
-// straggles finds that one pod of a Job that runs takes much longer than those that have succeeded.
-func straggles(f *facts) (c found) {
-	var slow *record
-	for _, r := range f.pods {
-		if r.Active && (slow == nil || r.Pod.CreationTimestamp.Before(&slow.Pod.CreationTimestamp)) {
-			slow = r
-		}
-	}
-	took := slices.Max(append(f.took(), 0))
-	if slow == nil || took == 0 || !f.past(slow.Pod.CreationTimestamp.Time, max(time.Hour, 3*took)) {
-		return c
-	}
-	c = running(f)
-	if c.reason.Text != "" {
-		c.reason.Text += fmt.Sprintf("; %s has been active %s, and those that succeeded took at most %s", f.named(slow),
-			f.lasting(slow.Pod.CreationTimestamp.Time), duration.HumanDuration(took))
-		c.pod, c.pods = slow.Pod.Name, []string{slow.Pod.Name}
-	}
-	return c
-}
-
 // lastTryRuns finds the same of a Job that fails with the next failure.
 func lastTryRuns(f *facts) found { return f.running(true) }
 
@@ -170,8 +108,10 @@ func (f *facts) running(last bool) (c found) {
 	c = decided(explain.JobRunning)(f)
 	evicted := f.digest.Given == 1 && f.faultOf(f.digest.Groups[0].example).evicted // which says something of the node
 	if c.reason.Text != "" && (f.digest.Given > 1 || evicted) {
-		c.reason.Text += "; failed before: " + f.digest.Line(2)
-		f.show(&c, f.digest.Groups[0].example)
+		last := f.digest.Groups[0].example
+		c.reason.Text += "; failed before: " + f.digest.Line(2) + textIf(f.faultOf(last).End != nil && oneLine(
+			f.faultOf(last).End.Message) != "", "; the last of them, "+f.named(last)+": "+f.faultOf(last).Fault)
+		f.show(&c, last)
 		c.pods, c.how = nil, f.adviceOn(&c)
 	}
 	if c.reason.Text != "" {

@@ -89,7 +89,7 @@ const scaleDown = "ScaleDown"
 // Karpenter (pkg/controllers/node/termination/terminator/events), cluster-autoscaler,
 // pkg/scheduler/framework/preemption/executor.go, pkg/controller/tainteviction/taint_eviction.go.
 func disrupts(e *corev1.Event) bool {
-	return reasonIs("Evicted", "Preempted", scaleDown)(e) ||
+	return reasonIs("Evicted", "Preempted", scaleDown)(e) && !isWarning(e) || // the kubelet warns of its evictions
 		e.Reason == "TaintManagerEviction" && mentions(e.Message, "Marking for deletion")
 }
 
@@ -210,8 +210,8 @@ func (f *facts) preemptorIn(message string) string {
 	if m == nil {
 		return message
 	}
-	for _, all := range append(slices.Collect(maps.Values(f.around)), f.others) {
-		for _, pod := range all {
+	for _, near := range append(slices.Collect(maps.Values(f.around)), f.near) {
+		for _, pod := range near.all {
 			if string(pod.UID) == m[1] {
 				return strings.Replace(message, m[1], pod.Name+ownedBy(pod), 1)
 			}
@@ -259,39 +259,6 @@ func (f *facts) spent() string {
 		duration.HumanDuration(end.Sub(run)))
 }
 
-// took returns how long the pods that succeeded took, in order.
-func (f *facts) took() (all []time.Duration) {
-	for _, r := range f.pods {
-		if r.Succeeded {
-			all = append(all, r.Finish().Sub(r.Pod.CreationTimestamp.Time))
-		}
-	}
-	slices.Sort(all)
-	return all
-}
-
-// rounds returns how often as many pods as may run at once must run until this number has succeeded.
-func (f *facts) rounds(pods int32) time.Duration {
-	once := max(1, *cmp.Or(f.Job.Spec.Parallelism, new(int32(1))))
-	return time.Duration((pods + once - 1) / once)
-}
-
-// pace says how long the pods that succeeded took, if at that pace the Job needs more time than it has.
-func (f *facts) pace() string {
-	spec, took := &f.Job.Spec, f.took()
-	if len(took) == 0 || spec.Completions == nil || spec.ActiveDeadlineSeconds == nil {
-		return ""
-	}
-	once := max(1, *cmp.Or(spec.Parallelism, new(int32(1))))
-	needs := took[len(took)/2] * f.rounds(*spec.Completions)
-	if needs <= time.Duration(*spec.ActiveDeadlineSeconds)*time.Second {
-		return ""
-	}
-	return fmt.Sprintf("%s that succeeded took %s to %s, and spec.parallelism is %d: all %d need about %s",
-		count(len(took), "pod"), duration.HumanDuration(took[0]), duration.HumanDuration(took[len(took)-1]), once,
-		*spec.Completions, duration.HumanDuration(needs))
-}
-
 // ran reports whether anything shows that a container of the Job has run.
 func (f *facts) ran() bool {
 	started := false
@@ -325,11 +292,14 @@ func (f *facts) lastWord(name string, events []*corev1.Event) *corev1.Event {
 // controller of the Job; nil if there is none (pkg/kubelet/kuberuntime/kuberuntime_container.go, killContainer).
 func (f *facts) stopped(name string, events []*corev1.Event) *corev1.Event {
 	deletes := func(e *corev1.Event) bool { return e.Reason == "SuccessfulDelete" && madePod(e) == name }
+	since := f.failsSince()
 	if f.failureReason() == batchv1.JobReasonDeadlineExceeded || slices.ContainsFunc(f.events[f.Job.UID], deletes) {
 		return nil
 	}
-	return lastEvent(events, func(e *corev1.Event) bool {
-		return e.Reason == "Killing" && strings.HasPrefix(e.Message, "Stopping container ")
+	return lastEvent(events, func(e *corev1.Event) bool { // the events of the controller may be missing
+		late := !since.IsZero() && f.countsRestarts() && timeOf(e).After(since.Add(-time.Minute))
+		return e.Reason == "Killing" && strings.HasPrefix(e.Message, "Stopping container ") && !late &&
+			!strings.HasPrefix(e.InvolvedObject.FieldPath, "spec.initContainers")
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // What nodes lack, and who has it.
@@ -31,19 +32,59 @@ func deviceMissing(p *podFacts) (s sign) {
 	return s
 }
 
+// devicesTainted finds that the only nodes given that offer a device which the pod requests have a taint that it does
+// not tolerate.
+func devicesTainted(p *podFacts) sign {
+	s := deviceMissing(p)
+	var says []string
+	for _, c := range p.Spec.Containers {
+		for name, wants := range c.Resources.Requests {
+			if s.text == "" || wants.IsZero() || !strings.Contains(string(name), "/") {
+				continue
+			}
+			for _, node := range p.f.nodes {
+				has := node.Status.Allocatable[name]
+				i := slices.IndexFunc(node.Spec.Taints, func(t corev1.Taint) bool {
+					return t.Effect != corev1.TaintEffectPreferNoSchedule && !p.tolerates(t)
+				})
+				switch {
+				case has.IsZero():
+				case i < 0 || broken.MatchString(node.Spec.Taints[i].Key):
+					return sign{}
+				default:
+					says = append(says, node.Name+" ("+node.Spec.Taints[i].ToString()+")")
+				}
+			}
+		}
+	}
+	if len(says) == 0 {
+		return sign{}
+	}
+	slices.Sort(says)
+	s.text = "the only nodes given with the device have a taint that the pod does not tolerate: " +
+		strings.Join(says[:min(2, len(says))], ", ") + "; " + s.text
+	return s
+}
+
 // holders says which of the pods given have most of the resource that a reason of the scheduler names.
 func (f *facts) holders(reason string) string {
 	m := insufficient.FindStringSubmatch(reason)
 	if m == nil {
 		return ""
 	}
-	if text, known := f.holding[m[1]]; known {
+	return f.have(m[1], func(pod *corev1.Pod) bool { return pod.Spec.NodeName != "" })
+}
+
+// have says which owners of the pods given have most of a resource. It is empty if no pods of others are known.
+func (f *facts) have(name string, counts func(*corev1.Pod) bool) string {
+	if text, known := f.holding[name]; known {
 		return text
 	}
-	of := map[string]resource.Quantity{}
+	of, others := map[string]resource.Quantity{}, false
 	for _, pod := range f.all() {
-		who, takes := cmp.Or(strings.Trim(ownedBy(pod), " ()"), "pod "+pod.Name), takes(pod, m[1])
-		if !takes.IsZero() && pod.Spec.NodeName != "" && !hasEnded(pod) {
+		who, takes := cmp.Or(strings.Trim(ownedBy(pod), " ()"), "pod "+pod.Name), takes(pod, name)
+		if !takes.IsZero() && !hasEnded(pod) && counts(pod) {
+			others = others || !metav1.IsControlledBy(pod, f.Job)
 			takes.Add(of[who])
 			of[who] = takes
 		}
@@ -56,9 +97,9 @@ func (f *facts) holders(reason string) string {
 		has := of[who]
 		says = append(says, who+" has "+has.String())
 	}
-	const most = 3
-	f.holding[m[1]] = textIf(len(says) > 0, "; of "+m[1]+", "+strings.Join(says[:min(most, len(says))], ", "))
-	return f.holding[m[1]]
+	says = says[:min(3, len(says))]
+	f.holding[name] = textIf(others, "; of "+name+", by the pods given, "+strings.Join(says, ", "))
+	return f.holding[name]
 }
 
 // The number of nodes in a message of the scheduler, and a resource that they lack (plugins/noderesources/fit.go).

@@ -15,8 +15,12 @@ type mishap struct {
 	is     func(*facts, *found) bool
 }
 
+// unresolved matches what programs say of a name that they cannot resolve.
+var unresolved = regexp.MustCompile(`lookup \S+( on \S+)?: |[Nn]ame or service not known|[Ff]ailed to resolve|` +
+	`failure in name resolution|UnknownHostException|could not translate host name|getaddrinfo|[Cc]ould not resolve`)
+
 // hardware matches what drivers and kernels say of hardware that has failed.
-var hardware = regexp.MustCompile(`uncorrectable ECC|fallen off the bus|[Hh]ardware [Ee]rror|Input/output error`)
+var hardware = regexp.MustCompile(`uncorrectable ECC|fallen off the bus|[Hh]ardware [Ee]rror`)
 
 // mishaps lists the ways in the order of their rank.
 var mishaps = []mishap{
@@ -38,7 +42,9 @@ var mishaps = []mishap{
 	{"the kubelet evicted the pod, because the node was short of something",
 		"Raise the request of the resource that the message names to what container CONTAINER uses, so that it gets " +
 			"a node that has it, or use less of it.",
-		func(_ *facts, c *found) bool { return c.signs.evicted && mentions(c.signs.Fault, "low on resource: ") }},
+		func(_ *facts, c *found) bool {
+			return c.signs.evicted && mentions(c.signs.Fault, "low on resource: memory", "low on resource: ephemeral")
+		}},
 	{"the kubelet evicted the pod",
 		"Raise the request or the limit of the resource that the message names, or use less of it.",
 		func(_ *facts, c *found) bool { return c.signs.evicted }},
@@ -75,7 +81,7 @@ var mishaps = []mishap{
 			"karpenter.sh/do-not-disrupt: \"true\" in the pod template. With a rule of spec.podFailurePolicy that " +
 			"ignores DisruptionTarget, this is no failure, and a new pod starts.",
 		func(_ *facts, c *found) bool {
-			return c.pod == "" && c.gone != nil && reasonIs("Evicted", scaleDown)(c.gone)
+			return c.pod == "" && c.gone != nil && disrupts(c.gone) && reasonIs("Evicted", scaleDown)(c.gone)
 		}},
 	{"its pods, which are gone, were disrupted, and no rule ignores that",
 		"With a rule of spec.podFailurePolicy that ignores DisruptionTarget, this is no failure.",
@@ -88,6 +94,9 @@ var mishaps = []mishap{
 		func(_ *facts, c *found) bool {
 			return c.pod == "" && c.gone != nil && c.gone.Reason == "Killing"
 		}},
+	{"the kubelet evicted its pods, which are gone",
+		"Raise the request or the limit of the resource that the message names, or use less of it.",
+		func(_ *facts, c *found) bool { return c.pod == "" && c.gone != nil && c.gone.Reason == "Evicted" }},
 	{"its pods, which are gone, did not start",
 		"Fix what the event names. All events of the pods: " + namespaceEvents,
 		func(_ *facts, c *found) bool { return c.pod == "" && c.gone != nil }},
@@ -123,10 +132,17 @@ var mishaps = []mishap{
 		func(_ *facts, c *found) bool { return c.container != "" && c.signs.done != "" }},
 	{"a container says that hardware has failed",
 		"Hardware of node NODE seems to have failed: cordon the node, and have it examined. " + logAdvice,
-		func(_ *facts, c *found) bool { return c.node != "" && hardware.MatchString(c.text) }},
-	{"a container says that what it calls did not answer",
-		"Look at what the message names, and at the way there, such as a NetworkPolicy or a firewall; it may be well " +
-			"again. The whole log: kubectl logs -n NAMESPACE POD -c CONTAINER.",
+		func(_ *facts, c *found) bool { return c.signs.End != nil && hardware.MatchString(c.signs.End.Message) }},
+	{"a container says that it could not resolve a name",
+		"Check the name. If it is right, see whether the DNS of the cluster answers (kubectl get pods -n kube-system " +
+			"-l k8s-app=kube-dns), and whether a NetworkPolicy lets port 53 through. The whole log: kubectl logs -n " +
+			"NAMESPACE POD -c CONTAINER.",
+		func(_ *facts, c *found) bool {
+			return c.container != "" && c.signs.End != nil && unresolved.MatchString(c.signs.End.Message)
+		}},
+	{"a container says that a service which it calls failed, or could not be reached",
+		"See whether what the message names is up, and can be reached (NetworkPolicy, firewall); the failure may " +
+			"have passed. The whole log: kubectl logs -n NAMESPACE POD -c CONTAINER.",
 		func(_ *facts, c *found) bool {
 			return c.container != "" && c.signs.End != nil && passing.MatchString(c.signs.End.Message)
 		}},

@@ -10,7 +10,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -381,12 +380,11 @@ func (p *podFacts) devicesHeld() string {
 
 // podOwner returns the controller of a pod, or the pod itself if neither is given.
 func (f *facts) podOwner(namespace, name string) string {
-	for _, pod := range slices.Concat(f.around[namespace], f.others) {
-		if owner := metav1.GetControllerOfNoCopy(pod); owner != nil && pod.Name == name && pod.Namespace == namespace {
-			return owner.Kind + " " + owner.Name
-		}
+	pod := cmp.Or(f.around[namespace], f.near).names[name]
+	if pod == nil || pod.Namespace != namespace || ownedBy(pod) == "" {
+		return "pod " + name
 	}
-	return "pod " + name
+	return strings.Trim(ownedBy(pod), " ()")
 }
 
 // The events of autoscalers about a pod without a node: those of cluster-autoscaler

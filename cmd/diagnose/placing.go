@@ -164,7 +164,7 @@ func claimNotFound(p *podFacts) sign {
 	for _, o := range p.f.objects {
 		name := o.text("metadata", "name")
 		if o.text("kind") == "PersistentVolumeClaim" && o.text("metadata", "namespace") == p.Namespace &&
-			(strings.HasPrefix(name, m[1]) || strings.HasPrefix(m[1], name)) {
+			name != m[1] && (strings.HasPrefix(name, m[1]) || strings.HasPrefix(m[1], name)) {
 			near = append(near, name)
 		}
 	}
@@ -237,27 +237,47 @@ func volumeUnbound(p *podFacts) (s sign) {
 // they are given.
 func volumeElsewhere(p *podFacts) sign {
 	s := unschedulable("PersistentVolume's node affinity", "volume node affinity conflict")(p)
-	for _, claim := range p.f.claims(p.Pod) {
-		volume := p.f.find("PersistentVolumeClaim", p.Namespace, claim).text("spec", "volumeName")
-		terms := p.f.find("PersistentVolume", "", volume).list("spec", "nodeAffinity", "required", "nodeSelectorTerms")
-		if s.text == "" || len(terms) != 1 {
-			continue
-		}
-		var place, meant []string
-		for _, is := range terms[0].list("matchExpressions") {
-			key := is.text("key")
-			place = append(place, key+" "+strings.Trim(fmt.Sprint(is["values"]), "[]"))
-			for _, name := range slices.Sorted(maps.Keys(p.f.nodes)) {
-				if node := p.f.nodes[name]; node.Labels[key] != "" && p.selects(node) {
-					meant = append(meant, name+" has "+node.Labels[key])
-				}
-			}
-		}
-		s.text = joined("; ", strings.TrimSuffix(s.text, "."), "PersistentVolumeClaim "+claim+" can only be where "+
-			strings.Join(place, " and ")+" is", textIf(len(p.Spec.NodeSelector) > 0, list(meant)))
+	if s.text == "" {
 		return s
 	}
-	return sign{}
+	var says []string
+	for _, claim := range p.f.claims(p.Pod) {
+		volume := p.f.find("PersistentVolumeClaim", p.Namespace, claim).text("spec", "volumeName")
+		for _, term := range p.f.find("PersistentVolume", "", volume).list("spec", "nodeAffinity", "required",
+			"nodeSelectorTerms") {
+			for _, is := range term.list("matchExpressions") {
+				says = append(says, p.elsewhere(claim, is))
+			}
+		}
+	}
+	if len(says) != 1 || says[0] == "" { // several claims may exclude each other
+		return sign{}
+	}
+	s.text = joined("; ", strings.TrimSuffix(s.text, "."), says[0])
+	return s
+}
+
+// elsewhere says where a claim can only be, and where the nodes are that the pod is meant for; empty if one of these is
+// there, or the place is a node.
+func (p *podFacts) elsewhere(claim string, is object) string {
+	key, values := is.text("key"), fmt.Sprint(is["values"])
+	if is.text("operator") != "In" || key == corev1.LabelHostname {
+		return ""
+	}
+	var meant []string
+	for name, node := range p.f.nodes {
+		has := node.Labels[key]
+		switch {
+		case has == "" || !p.selects(node):
+		case mentions(values, has):
+			return ""
+		default:
+			meant = append(meant, name+" has "+has)
+		}
+	}
+	slices.Sort(meant)
+	return joined("; ", "PersistentVolumeClaim "+claim+" can only be where "+key+" "+strings.Trim(values, "[]")+" is",
+		textIf(len(p.Spec.NodeSelector) > 0, list(meant)))
 }
 
 // selects reports whether a node has the labels of the pod's node selector.
@@ -383,7 +403,7 @@ func noNodeSelected(p *podFacts) sign {
 }
 
 // nodesTainted finds that each node given that is meant for the pod has a taint which the pod does not tolerate: by the
-// node selector or, without one, by a device that the pod requests or a toleration for another value of the taint.
+// node selector or, without one, by a toleration for another value of the taint.
 func nodesTainted(p *podFacts) sign {
 	s := unschedulable()(p)
 	if !mentions(s.text, "taint") {
@@ -397,7 +417,7 @@ func nodesTainted(p *podFacts) sign {
 		})
 		meant := p.selects(node)
 		if len(p.Spec.NodeSelector) == 0 {
-			meant = p.offers(node) || i >= 0 && slices.ContainsFunc(p.Spec.Tolerations,
+			meant = i >= 0 && slices.ContainsFunc(p.Spec.Tolerations,
 				func(t corev1.Toleration) bool { return t.Key == node.Spec.Taints[i].Key })
 		}
 		if meant && i < 0 {
@@ -413,19 +433,6 @@ func nodesTainted(p *podFacts) sign {
 	s.text = "the pod does not tolerate the taint of the nodes that it is meant for: " +
 		strings.Join(says[:min(2, len(says))], ", ") + "; " + s.text
 	return s
-}
-
-// offers reports whether a node has a device that the pod requests.
-func (p *podFacts) offers(node *corev1.Node) bool {
-	for _, c := range p.Spec.Containers {
-		for name, wants := range c.Resources.Requests {
-			has := node.Status.Allocatable[name]
-			if strings.Contains(string(name), "/") && !has.IsZero() && !wants.IsZero() {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // tolerates reports whether the pod tolerates a taint.

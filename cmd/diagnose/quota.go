@@ -86,5 +86,7 @@ func (f *facts) usage(refusal string) string {
 			now = append(now, status.text("used", resource)+" of "+hard+" "+resource)
 		}
 	}
-	return textIf(len(now) > 0, "; now "+strings.Join(now, ", ")+" are used")
+	first, _, _ := strings.Cut(m[2], "=")
+	return textIf(len(now) > 0, "; now "+strings.Join(now, ", ")+" are used") +
+		f.have(first, func(*corev1.Pod) bool { return true })
 }

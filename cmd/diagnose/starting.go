@@ -164,10 +164,10 @@ func volumeKept(p *podFacts) sign {
 		return s
 	}
 	m := usedBy.FindStringSubmatch(s.text)
-	for _, holder := range p.f.all() {
+	for _, holder := range p.f.ending {
 		has := func(claim string) bool { return mounts(holder, claim) && p.f.oneNodeOnly(p.Namespace, claim) }
-		if node := holder.Spec.NodeName; holder.DeletionTimestamp != nil && !hasEnded(holder) &&
-			holder.Namespace == p.Namespace && p.f.overdue(holder.DeletionTimestamp.Time) && node != p.node &&
+		node := holder.Spec.NodeName
+		if holder.Namespace == p.Namespace && p.f.overdue(holder.DeletionTimestamp.Time) && node != p.node &&
 			(m != nil && m[1] == holder.Name || slices.ContainsFunc(p.f.claims(p.Pod), has)) {
 			s.node = node
 			s.text = joined("; ", s.text, "pod "+holder.Name+ownedBy(holder)+" has it on node "+node+", and should "+

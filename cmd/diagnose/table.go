@@ -163,10 +163,9 @@ var causes = slices.Concat([]row{
 		advice: "Set in the pod template what the message names, or add a LimitRange with defaults." + templateAdvice,
 		job:    refused("failed quota: ")},
 	{code: "QuotaExceeded",
-		means: "a quota rejects new pods, and pods of another Job or owner take it and have not started",
-		advice: "See why the pods of OBJECT do not start, or delete it: what they take is free for others once they " +
-			"have ended.",
-		job: heldIdle},
+		means:  "a quota rejects new pods, and pods of another Job or owner take it and have not started",
+		advice: "See why the pods of OBJECT do not start: what they take is free for others once they are gone.",
+		job:    heldIdle},
 	{code: "QuotaExceeded", means: "an event says that a quota rejects new pods, and none was created later",
 		advice: "Raise the quota, lower the requests or the parallelism, or wait until pods of the namespace, which " +
 			"may be those of this Job, end.", job: refused("exceeded quota", "insufficient quota")},
@@ -174,8 +173,8 @@ var causes = slices.Concat([]row{
 		advice: "Create the Job in another namespace; nothing can be created in this one.",
 		job:    refused("because it is being terminated")},
 	{code: "PodSecurity", means: "the Pod Security level of the namespace rejects new pods",
-		advice: "Set each securityContext field that the message names in the pod template: until then each " +
-			"pod is refused." + templateAdvice,
+		advice: "Set each securityContext field that the message names in the pod template." +
+			templateAdvice,
 		job: refused("violates PodSecurity")},
 	{code: "SecurityContextConstraints", means: "OpenShift finds no SecurityContextConstraints that admit the pods",
 		advice: "Change the fields of the pod template that the message names, or have an administrator grant the " +
@@ -271,9 +270,9 @@ var causes = slices.Concat([]row{
 		advice: "Uncordon the node that is where the volume is: kubectl uncordon. Else add a node there.",
 		pod:    cordoned},
 	{means: "a volume of the pods can only be on nodes of another place, by its PersistentVolume",
-		advice: "Let the pods run where the volume is: add a node there that they are meant for, or change the " +
-			"nodeSelector. Else copy the data to a volume elsewhere: to delete the claim may delete the data." +
-			templateAdvice, pod: volumeElsewhere},
+		advice: "Add a node where the volume is, or let the nodeSelector match one there. Or copy the data to a new " +
+			"volume elsewhere, and keep the old claim: with it the data may go." + templateAdvice,
+		pod: volumeElsewhere},
 	{means: "the pods request more of a resource than any node of the cluster has",
 		advice: "Lower the request, or add a node that is large enough: " +
 			"the pods would not fit on an empty node, either.",
@@ -293,6 +292,9 @@ var causes = slices.Concat([]row{
 		advice: "Raise the maximum size of a node group that fits, lower the requests, or wait until other pods end.",
 		pod:    scaleUpRefused},
 }, ofPods("Unschedulable", "cannot be scheduled", []row{
+	{means: "the only nodes given that offer a device which the pods request have a taint",
+		advice: "If the pods may use these nodes, add a toleration for the taint to the pod template; else see why " +
+			"the others offer none." + templateAdvice, pod: devicesTainted},
 	{means: "nodes that could take the pods lack a device, or another resource that a plugin offers",
 		advice: "Add such nodes, or wait until other pods end. If a node should have it, look at its device plugin.",
 		pod:    deviceMissing},
@@ -336,9 +338,9 @@ var causes = slices.Concat([]row{
 			"a pod that waits for a ResourceClaim or for its PodGroup.", pod: noScheduler},
 }, ofPods("ImagePullFailed", "cannot pull an image", []row{
 	{means: "the registry refuses to give an image without other credentials",
-		advice: "Credentials may be missing or have expired: check the Secret in imagePullSecrets, or those of node " +
-			"NODE. The kubelet tries again, with new ones. If the name of the image or of the Secret is wrong, " +
-			"change it." + templateAdvice,
+		advice: "The credentials may be missing or have expired: check the Secret in imagePullSecrets or, without " +
+			"one, what node NODE uses. The kubelet tries again, with new ones. If the name of the image or of the " +
+			"Secret is wrong, change it." + templateAdvice,
 		pod: waiting(imageReasons, "unauthorized", "denied", "no basic auth", "authentication required",
 			"403 Forbidden", "401 Unauthorized")},
 	{means: "the registry limits how often images are pulled",
@@ -366,7 +368,7 @@ var causes = slices.Concat([]row{
 		pod:    waiting([]string{"ErrImageNeverPull"})},
 	{means: "the registry does not have an image",
 		advice: "Push the image, and the pod goes on by itself; or change its name or tag." + templateAdvice,
-		pod:    waiting(imageReasons, "code = NotFound", "manifest unknown", ": not found")},
+		pod:    noSuchImage},
 	{means: "the name of an image is not valid",
 		advice: "Correct the name of the image: what makes the Job may not have replaced a variable." + templateAdvice,
 		pod:    waiting([]string{"InvalidImageName"})},
@@ -471,9 +473,10 @@ var causes = slices.Concat([]row{
 		advice: "Make the sidecar end on SIGTERM, and look at the kubelet of node NODE.", pod: sidecarRunning},
 	{code: "ContainerRunning", attention: AttentionStuck, cannot: "cannot finish",
 		means: "a container still runs ten minutes after the main container of its pod has succeeded",
-		advice: "The other containers have succeeded, and a new Job would repeat what they did: if nothing waits for " +
-			"the end of this one, delete it. For later Jobs make container CONTAINER a sidecar: an init container " +
-			"with restartPolicy Always, which the kubelet stops when they have finished.",
+		advice: "The other containers have succeeded, and a new Job would repeat what they did: once container " +
+			"CONTAINER ends, too, so does the pod (for Istio: pilot-agent request POST quitquitquit). For later Jobs " +
+			"make container CONTAINER a sidecar: an init container with restartPolicy Always, which the kubelet " +
+			"stops when they have finished.",
 		pod: containerRunning(true)},
 	{code: "ContainerRunning", attention: AttentionStuck, cannot: "cannot finish",
 		means: "a container still runs ten minutes after the main container of its pod has failed",
@@ -558,7 +561,7 @@ var causes = slices.Concat([]row{
 	{code: explain.JobRunning, attention: AttentionWait, group: groupRunning,
 		means: "the wanted number of pods is active, and three or more failed in the same way before, and none " +
 			"succeeded",
-		advice: "HOW The pod that runs may fail in the same way.", job: again},
+		advice: "HOW The pod that runs now may fail in the same way.", job: again},
 	{code: explain.JobRunning, attention: AttentionWait, group: groupRunning,
 		means: "the wanted number of pods is active, and at the pace of those that succeeded the Job reaches its " +
 			"deadline",

@@ -218,8 +218,9 @@ func (in Input) Documents() (all []string) {
 // the inputs name.
 var writers = []struct{ component, kind, reasons string }{
 	{"kubelet", "Normal", "BackOff Created Killing Pulled Pulling SandboxChanged Started"},
-	{"kubelet", "Warning", "BackOff Failed FailedCreatePodContainer FailedCreatePodSandBox FailedKillPod FailedMount " +
-		"FailedPrepareDynamicResources FailedToRetrieveImagePullSecret NetworkNotReady SystemOOM Unhealthy"},
+	{"kubelet", "Warning", "BackOff Evicted Failed FailedCreatePodContainer FailedCreatePodSandBox FailedKillPod " +
+		"FailedMount FailedPrepareDynamicResources FailedToRetrieveImagePullSecret NetworkNotReady SystemOOM " +
+		"Unhealthy"},
 	{"default-scheduler", "Normal", "Preempted Scheduled"},
 	{"default-scheduler", "Warning", "FailedScheduling"},
 	{"attachdetach-controller", "Normal", "SuccessfulAttachVolume"},

@@ -1,0 +1,82 @@
+package diagnose
+
+import (
+	"strings"
+	"unicode"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// crowd holds the pods of a namespace, of any owner, ready for look-ups.
+type crowd struct {
+	all       []*corev1.Pod
+	names     map[string]*corev1.Pod
+	images    map[string]*corev1.Pod   // by an image, the first pod that has had it
+	succeeded map[string][]*corev1.Pod // by an image, the pods that succeeded with it
+	ending    []*corev1.Pod            // those that have a node and are being deleted
+}
+
+func crowdOf(pods []*corev1.Pod) *crowd {
+	c := &crowd{pods, map[string]*corev1.Pod{}, map[string]*corev1.Pod{}, map[string][]*corev1.Pod{}, nil}
+	for _, pod := range pods {
+		c.names[pod.Name] = pod
+		if pod.DeletionTimestamp != nil && !hasEnded(pod) && pod.Spec.NodeName != "" {
+			c.ending = append(c.ending, pod)
+		}
+		for i := range pod.Status.ContainerStatuses {
+			of := &pod.Status.ContainerStatuses[i]
+			if of.ImageID == "" {
+				continue
+			}
+			if c.images[of.Image] == nil {
+				c.images[of.Image] = pod
+			}
+			if pod.Status.Phase == corev1.PodSucceeded {
+				c.succeeded[of.Image] = append(c.succeeded[of.Image], pod)
+			}
+		}
+	}
+	return c
+}
+
+// neighbours returns the other pods of the namespace that are given, and perhaps some of others.
+func (f *facts) neighbours() []*corev1.Pod { return f.near.all }
+
+// all returns the pods of the Job, and the others of its namespace that are given.
+func (f *facts) all() (pods []*corev1.Pod) {
+	for _, r := range f.pods {
+		pods = append(pods, r.Pod)
+	}
+	for _, pod := range f.neighbours() {
+		if !metav1.IsControlledBy(pod, f.Job) {
+			pods = append(pods, pod)
+		}
+	}
+	return pods
+}
+
+// pulled names a pod of the namespace that has had an image before, so that its name is right.
+func (f *facts) pulled(image string) string {
+	pod := f.near.images[image]
+	return textIf(pod != nil && pod.Namespace == f.Job.Namespace, "; pod "+nameOf(pod)+" had this image before")
+}
+
+func nameOf(pod *corev1.Pod) string {
+	if pod == nil {
+		return ""
+	}
+	return pod.Name
+}
+
+// mentioned returns a pod of another owner that a message names, with its phase.
+func (f *facts) mentioned(message string) string {
+	for word := range strings.FieldsFuncSeq(message, func(r rune) bool {
+		return r != '-' && !unicode.IsLower(r) && !unicode.IsDigit(r)
+	}) {
+		if pod := f.near.names[word]; pod != nil && podName.MatchString(word) && !metav1.IsControlledBy(pod, f.Job) {
+			return "pod " + pod.Name + ownedBy(pod) + " is " + string(pod.Status.Phase)
+		}
+	}
+	return ""
+}
