@@ -109,32 +109,64 @@ var denied = regexp.MustCompile(`exec: "(/[^"]+)": permission denied`)
 // notExecutable says that a container would execute a file of a ConfigMap or Secret, whose files are not executable.
 func (f *facts) notExecutable(container string, end *corev1.ContainerStateTerminated) string {
 	m := denied.FindStringSubmatch(cmp.Or(end, &corev1.ContainerStateTerminated{}).Message)
-	if m == nil {
+	c := f.containerNamed(container)
+	if m == nil || c == nil {
 		return ""
 	}
-	spec := &f.Job.Spec.Template.Spec
-	for _, c := range slices.Concat(spec.InitContainers, spec.Containers) {
-		for _, mount := range c.VolumeMounts {
-			i := slices.IndexFunc(spec.Volumes, func(v corev1.Volume) bool {
-				mode := int32(0o644)
-				switch {
-				case v.ConfigMap != nil && v.ConfigMap.Items == nil:
-					mode = *cmp.Or(v.ConfigMap.DefaultMode, &mode)
-				case v.Secret != nil && v.Secret.Items == nil:
-					mode = *cmp.Or(v.Secret.DefaultMode, &mode)
-				default: // an item has a mode of its own
-					return false
-				}
-				return v.Name == mount.Name && mode&0o111 == 0
-			})
-			if i >= 0 && c.Name == container && (m[1] == mount.MountPath ||
-				strings.HasPrefix(m[1], strings.TrimSuffix(mount.MountPath, "/")+"/")) {
-				return "; the files of volume " + mount.Name + " are not executable: set its defaultMode to 0755, or " +
-					"let a shell run the file"
+	for _, mount := range c.VolumeMounts {
+		plain := slices.ContainsFunc(f.Job.Spec.Template.Spec.Volumes, func(v corev1.Volume) bool {
+			mode := int32(0o644)
+			switch {
+			case v.ConfigMap != nil && v.ConfigMap.Items == nil:
+				mode = *cmp.Or(v.ConfigMap.DefaultMode, &mode)
+			case v.Secret != nil && v.Secret.Items == nil:
+				mode = *cmp.Or(v.Secret.DefaultMode, &mode)
+			default: // an item has a mode of its own
+				return false
 			}
+			return v.Name == mount.Name && mode&0o111 == 0
+		})
+		if plain && (m[1] == mount.MountPath || strings.HasPrefix(m[1], strings.TrimSuffix(mount.MountPath, "/")+"/")) {
+			return "; the files of volume " + mount.Name + " are not executable: set its defaultMode to 0755, or " +
+				"let a shell run the file"
 		}
 	}
 	return ""
+}
+
+// containerNamed returns a container of the template; nil if it has none of the name.
+func (f *facts) containerNamed(name string) *corev1.Container {
+	spec := &f.Job.Spec.Template.Spec
+	for _, all := range [][]corev1.Container{spec.Containers, spec.InitContainers} {
+		i := slices.IndexFunc(all, func(c corev1.Container) bool { return c.Name == name })
+		if i >= 0 {
+			return &all[i]
+		}
+	}
+	return nil
+}
+
+// readOnly reports whether a container says that it cannot write, and its root file system is read-only.
+func (f *facts) readOnly(container, message string) bool {
+	c := f.containerNamed(container)
+	return c != nil && c.SecurityContext != nil && *cmp.Or(c.SecurityContext.ReadOnlyRootFilesystem, new(bool)) &&
+		mentions(message, "Read-only file system", "read-only file system", "No usable temporary directory")
+}
+
+// notAllowed matches a path that a program may not write to.
+var notAllowed = regexp.MustCompile(`[Pp]ermission denied:? '?(/[^'\s:]*)|(/[^'\s:]+)'?:? [Pp]ermission denied`)
+
+// notItsGroup reports whether a container says that it may not write to a volume of a claim, and the template does not
+// give the volume to a group.
+func (f *facts) notItsGroup(container, message string) bool {
+	m, c, spec := notAllowed.FindStringSubmatch(message), f.containerNamed(container), &f.Job.Spec.Template.Spec
+	if m == nil || c == nil || spec.SecurityContext != nil && spec.SecurityContext.FSGroup != nil {
+		return false
+	}
+	return slices.ContainsFunc(c.VolumeMounts, func(mount corev1.VolumeMount) bool {
+		return strings.HasPrefix(m[1]+m[2], mount.MountPath) && slices.ContainsFunc(spec.Volumes,
+			func(v corev1.Volume) bool { return v.Name == mount.Name && v.PersistentVolumeClaim != nil })
+	})
 }
 
 // crashing returns the finder for a container that is restarted again and again and meets a condition.

@@ -7,13 +7,14 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // contrast is what pods that failed alike have in common, and pods that succeeded before with the same name of an image
 // have not. Its text says so; empty if there is no such thing.
 type contrast struct {
-	text  string
-	image bool // another image has the name; else it is the architecture of the nodes
+	text string
+	of   string // "image" if another one has the name, "architecture" or "node"
 }
 
 // foreign lists the exit codes of programs that are not built for the architecture of their node.
@@ -57,10 +58,27 @@ func (f *facts) contrastOf(g *Group) contrast {
 		return f.arch(a) != "" && f.arch(b) != "" && f.arch(a) != f.arch(b)
 	}):
 		return contrast{fmt.Sprintf("all failed on nodes of architecture %s, and pod %s succeeded with this image on "+
-			"one of %s", f.arch(g.example.Pod), good.Name, f.arch(good)), false}
-	case others(func(a, b *corev1.Pod) bool { return image(a) != image(b) }):
+			"one of %s", f.arch(g.example.Pod), good.Name, f.arch(good)), "architecture"}
+	case others(func(a, b *corev1.Pod) bool { return image(a) != image(b) && image(b) == image(good) }):
 		return contrast{fmt.Sprintf("image %s was %s here, and %s in pod %s, which succeeded before", bad.Image,
-			image(g.example.Pod), image(good), good.Name), true}
+			image(g.example.Pod), image(good), good.Name), "image"}
+	}
+	node := g.example.Pod.Spec.NodeName
+	var failed []*corev1.Pod
+	for _, r := range g.records {
+		failed = append(failed, r.Pod)
+	}
+	for _, pod := range f.near.failed[bad.Image] {
+		if !metav1.IsControlledBy(pod, f.Job) {
+			failed = append(failed, pod)
+		}
+	}
+	elsewhere := func(pod *corev1.Pod) bool { return pod.Spec.NodeName != node }
+	here := func(pod *corev1.Pod) bool { return pod.Spec.NodeName == node }
+	if node != "" && len(failed) > 1 && len(before) > 1 && !slices.ContainsFunc(failed, elsewhere) &&
+		!slices.ContainsFunc(slices.Concat(before, f.near.succeeded[bad.Image]), here) {
+		return contrast{fmt.Sprintf("all %d failed pods with this image ran on node %s, and those that succeeded on "+
+			"others", len(failed), node), "node"}
 	}
 	return contrast{}
 }

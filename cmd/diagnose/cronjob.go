@@ -243,7 +243,7 @@ func (c *cronFacts) suspendedBy() (text string) {
 // often finds that Jobs start more often than they should.
 func (c *cronFacts) often() {
 	fields := strings.Fields(c.of.Spec.Schedule)
-	if len(fields) == 5 && (fields[0] == "*" || fields[0] == "*/1") && fields[1][0] != '*' {
+	if len(fields) == 5 && (fields[0] == "*" || fields[0] == "*/1") && fields[1] != "*" {
 		c.add("EveryMinute", "the schedule "+strconv.Quote(c.of.Spec.Schedule)+" starts a Job in each minute of these "+
 			"hours", nil)
 	}

@@ -14,11 +14,13 @@ type crowd struct {
 	names     map[string]*corev1.Pod
 	images    map[string]*corev1.Pod   // by an image, the first pod that has had it
 	succeeded map[string][]*corev1.Pod // by an image, the pods that succeeded with it
+	failed    map[string][]*corev1.Pod // and those that failed
 	ending    []*corev1.Pod            // those that have a node and are being deleted
 }
 
 func crowdOf(pods []*corev1.Pod) *crowd {
-	c := &crowd{pods, map[string]*corev1.Pod{}, map[string]*corev1.Pod{}, map[string][]*corev1.Pod{}, nil}
+	c := &crowd{pods, map[string]*corev1.Pod{}, map[string]*corev1.Pod{}, map[string][]*corev1.Pod{},
+		map[string][]*corev1.Pod{}, nil}
 	for _, pod := range pods {
 		c.names[pod.Name] = pod
 		if pod.DeletionTimestamp != nil && !hasEnded(pod) && pod.Spec.NodeName != "" {
@@ -32,8 +34,11 @@ func crowdOf(pods []*corev1.Pod) *crowd {
 			if c.images[of.Image] == nil {
 				c.images[of.Image] = pod
 			}
-			if pod.Status.Phase == corev1.PodSucceeded {
+			switch pod.Status.Phase {
+			case corev1.PodSucceeded:
 				c.succeeded[of.Image] = append(c.succeeded[of.Image], pod)
+			case corev1.PodFailed:
+				c.failed[of.Image] = append(c.failed[of.Image], pod)
 			}
 		}
 	}

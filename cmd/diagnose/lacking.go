@@ -18,7 +18,11 @@ import (
 // lacking finds that nodes lack a resource, with who has it.
 func lacking(p *podFacts) sign {
 	s := unschedulable("Insufficient ")(p)
-	if held := p.f.holders(p.decisive(s.text)); held != "" {
+	held := p.f.holders(p.decisive(s.text))
+	if nodes := p.f.taints[corev1.TaintNodeUnschedulable]; len(nodes) > 0 && mentions(s.text, "were unschedulable") {
+		held += "; " + list(nodes) + either(len(nodes) > 1, " are", " is") + " cordoned"
+	}
+	if held != "" {
 		s.text = strings.TrimSuffix(s.text, ".") + held
 	}
 	return s

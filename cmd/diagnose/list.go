@@ -25,3 +25,19 @@ func List() (all []Entry) {
 	}
 	return all
 }
+
+// ofPods returns the rows of one cause of pods that need somebody.
+func ofPods(code explain.Code, cannot string, rows []row) []row {
+	for i := range rows {
+		rows[i].code, rows[i].cannot, rows[i].attention = code, cannot, AttentionStuck
+	}
+	return rows
+}
+
+// refusals returns the rows of pods that the API server rejects until somebody acts.
+func refusals(rows []row) []row {
+	for i := range rows {
+		rows[i].attention, rows[i].group = AttentionStuck, groupCreation
+	}
+	return rows
+}

@@ -58,6 +58,11 @@ var mishaps = []mishap{
 	{"the pod was disrupted",
 		"With a rule of spec.podFailurePolicy that ignores DisruptionTarget, this is no failure.",
 		func(_ *facts, c *found) bool { return c.signs.disrupted }},
+	{"a container needs a newer driver than the node has",
+		"Use an image for the driver of node NODE, which the message names, or update the driver.",
+		func(_ *facts, c *found) bool {
+			return notStarted(c.signs.End) && mentions(c.signs.End.Message, "please update your driver")
+		}},
 	{"a container could not be started",
 		"Check the command, the security context and the mounts of container CONTAINER: it has not run, so it has " +
 			"no log.",
@@ -121,11 +126,14 @@ var mishaps = []mishap{
 	{"a pod succeeded with another image of the same name",
 		"Compare the two images: the tag was pushed again. A digest in place of the tag keeps the image as it is. " +
 			logAdvice,
-		func(_ *facts, c *found) bool { return c.differs.image }},
+		func(_ *facts, c *found) bool { return c.differs.of == "image" }},
 	{"pods succeed with the same image on nodes of another architecture",
 		"See whether the image is built for the architecture of node NODE: docker manifest inspect. If it is not, " +
 			"select the other nodes (nodeSelector kubernetes.io/arch). " + logAdvice,
-		func(_ *facts, c *found) bool { return c.differs.text != "" }},
+		func(_ *facts, c *found) bool { return c.differs.of == "architecture" }},
+	{"all pods that failed with an image ran on one node, and those that succeeded on others",
+		"Look at what sets node NODE apart: its network, zone, disk and software. " + logAdvice,
+		func(_ *facts, c *found) bool { return c.differs.of == "node" }},
 	{"a container failed beside one that had succeeded",
 		"See what the container that succeeded has done, before it runs again. If container CONTAINER only serves " +
 			"it, make it a sidecar: an init container with restartPolicy Always, whose exit code does not count.",
@@ -133,6 +141,22 @@ var mishaps = []mishap{
 	{"a container says that hardware has failed",
 		"Hardware of node NODE seems to have failed: cordon the node, and have it examined. " + logAdvice,
 		func(_ *facts, c *found) bool { return c.signs.End != nil && hardware.MatchString(c.signs.End.Message) }},
+	{"a container could not write, because its root file system is read-only",
+		"Give container CONTAINER a volume where it writes, such as an emptyDir at /tmp: its root file system is " +
+			"read-only (readOnlyRootFilesystem).",
+		func(f *facts, c *found) bool {
+			return c.signs.End != nil && f.readOnly(c.container, c.signs.End.Message)
+		}},
+	{"a container may not write to a volume, and the template has no fsGroup",
+		"Set securityContext.fsGroup of the pod template to a group of container CONTAINER, so that it may write to " +
+			"the volume.",
+		func(f *facts, c *found) bool {
+			return c.signs.End != nil && f.notItsGroup(c.container, c.signs.End.Message)
+		}},
+	{"the command timeout ended a program",
+		"124 is what the command timeout returns: the program did not end in the time that the command gives it. " +
+			logAdvice,
+		func(_ *facts, c *found) bool { return c.signs.End != nil && c.signs.End.ExitCode == 124 }},
 	{"a container says that it could not resolve a name",
 		"Check the name. If it is right, see whether the DNS of the cluster answers (kubectl get pods -n kube-system " +
 			"-l k8s-app=kube-dns), and whether a NetworkPolicy lets port 53 through. The whole log: kubectl logs -n " +
@@ -149,7 +173,8 @@ var mishaps = []mishap{
 	{"a container says how, in a message",
 		"Fix what it says. The whole log: kubectl logs -n NAMESPACE POD -c CONTAINER.",
 		func(_ *facts, c *found) bool {
-			return c.container != "" && c.signs.End != nil && strings.TrimSpace(c.signs.End.Message) != ""
+			end := c.signs.End // of a program that ended by itself: what was said before a signal is no cause
+			return c.container != "" && end != nil && end.ExitCode <= 128 && strings.TrimSpace(end.Message) != ""
 		}},
 	{"a container says how", logAdvice, func(_ *facts, c *found) bool { return c.container != "" }},
 	{"the kubelet has rejected the pod",

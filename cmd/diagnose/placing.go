@@ -345,6 +345,12 @@ func scaleUpRefused(p *podFacts) (s sign) {
 	return s
 }
 
+// noPodsLeft finds the same where nodes run as many pods as they may.
+func noPodsLeft(p *podFacts) sign {
+	text, _ := p.schedulerSays()
+	return either(mentions(p.decisive(text), "Too many pods"), scaleUpRefused(p), sign{})
+}
+
 // notScheduledYet finds a pod that will get a node soon: it has just been refused, a node is being
 // added, or others are preempted for it.
 func notScheduledYet(p *podFacts) (s sign) {

@@ -11,6 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/jobfate/jobfate/explain"
 )
 
 // started reports whether any container of the pod has started.
@@ -369,7 +371,11 @@ func (p *podFacts) outlasted(succeeded bool) (s sign) {
 	for _, c := range p.all {
 		end := c.State.Terminated
 		if c.Name == main && end != nil && c.role == "container" && (end.ExitCode == 0) == succeeded {
-			return p.outlasts(*running, last)
+			s = p.outlasts(*running, last)
+			if !succeeded {
+				s.text += joined(": ", "; container "+main+" has failed, "+explain.Exit(end), oneLine(end.Message))
+			}
+			return s
 		}
 	}
 	return s

@@ -288,6 +288,10 @@ var causes = slices.Concat([]row{
 		advice: "Set spec.parallelism to 1, or give the pods a volume that several nodes can mount (ReadWriteMany), " +
 			"or one each: a volume claim template (volumes[].ephemeral)." + templateAdvice, pod: volumeShared},
 	{code: "ScaleUpRefused", attention: AttentionStuck, cannot: "cannot be scheduled, and no node is added",
+		means: "nodes run as many pods as they may, and an event says that the autoscaler adds none",
+		advice: "Raise the maximum size of a node group that fits, or how many pods a node may run, or wait until " +
+			"other pods end. Requests do not matter.", pod: noPodsLeft},
+	{code: "ScaleUpRefused", attention: AttentionStuck, cannot: "cannot be scheduled, and no node is added",
 		means:  "nodes lack a resource, and an event says that the autoscaler adds none",
 		advice: "Raise the maximum size of a node group that fits, lower the requests, or wait until other pods end.",
 		pod:    scaleUpRefused},
@@ -299,8 +303,8 @@ var causes = slices.Concat([]row{
 		advice: "Add such nodes, or wait until other pods end. If a node should have it, look at its device plugin.",
 		pod:    deviceMissing},
 	{means: "nodes that could take the pods lack a resource",
-		advice: "Add nodes, lower the requests, or wait until other pods end. A request above what any node has " +
-			"never fits.", pod: lacking},
+		advice: "Add nodes, lower the requests, uncordon nodes that need not be cordoned, or wait until other pods " +
+			"end. A request above what any node has never fits.", pod: lacking},
 	{means: "nodes that could take the pods run as many pods as they may",
 		advice: "Add nodes, or wait until other pods end.", pod: unschedulable("Too many pods")},
 	{means: "nodes have a taint, and it says that they are not ready or short of something",
@@ -360,7 +364,8 @@ var causes = slices.Concat([]row{
 		advice: "Build the image for this platform, or select other nodes." + templateAdvice,
 		pod:    waiting(imageReasons, "no match for platform", "no matching manifest")},
 	{means: "a node cannot reach the registry",
-		advice: "Check the DNS, the proxy, the firewall and the certificates of node NODE.",
+		advice: "If pods on other nodes say the same, look at the registry; else check the DNS, the proxy, the " +
+			"firewall and the certificates of node NODE.",
 		pod: waiting(imageReasons, "dial tcp", "no such host", "i/o timeout", "connection refused", "TLS handshake",
 			"x509:", "deadline exceeded", "the registry is unavailable")},
 	{means: "imagePullPolicy is Never, and the image is not on the node",
@@ -434,8 +439,9 @@ var causes = slices.Concat([]row{
 		advice: "Check the command, the security context and the mounts of container CONTAINER.", pod: containerStart},
 	{code: "VolumeInUse", attention: AttentionStuck, cannot: "cannot start, because a volume is in use elsewhere",
 		means: "a volume of the pods is attached to the node of a pod that does not end by itself",
-		advice: "That pod does not end by itself, and its controller replaces it: stop it while the Job runs, or let " +
-			"the Job's pod run on the same node." + templateAdvice, pod: volumeHeld(true)},
+		advice: "Pods on one node can share the volume: let the Job's pod run there (podAffinity). The other pod " +
+			"does not end by itself, and its controller replaces it: stop it only if it may be down." + templateAdvice,
+		pod: volumeHeld(true)},
 	{code: "VolumeInUse", attention: AttentionStuck, cannot: "cannot start, because a volume is in use elsewhere",
 		means:  "a volume of the pods is attached to the node of another pod, which ends",
 		advice: "Wait until that pod has ended.", pod: volumeHeld(false)},
@@ -444,6 +450,10 @@ var causes = slices.Concat([]row{
 		advice: "Wait until the other pod has ended, or delete it if it is no longer needed. If its node is gone, " +
 			"the volume is detached after six minutes.",
 		pod: startFailing([]string{"FailedAttachVolume"}, volumeInUse...)},
+	{code: "VolumePreparing", attention: AttentionWait, cannot: "must wait for a volume",
+		means: "the kubelet gives the files of a volume another owner, which takes long if they are many",
+		advice: "Wait: it goes on. With fsGroupChangePolicy OnRootMismatch in the securityContext of the pod " +
+			"template, later pods start at once.", pod: startFailing([]string{"VolumePermissionChangeInProgress"})},
 }, ofPods("PodStartFailing", "cannot start", []row{
 	{means: "no container has started, and a volume cannot be attached",
 		advice: "Look at the volume, and at the CSI driver: kubectl get volumeattachments.",
@@ -480,8 +490,9 @@ var causes = slices.Concat([]row{
 		pod: containerRunning(true)},
 	{code: "ContainerRunning", attention: AttentionStuck, cannot: "cannot finish",
 		means: "a container still runs ten minutes after the main container of its pod has failed",
-		advice: "If container CONTAINER only serves the others, make it a sidecar: an init container with " +
-			"restartPolicy Always, which the kubelet stops when they have finished." + templateAdvice,
+		advice: "The failure counts only once container CONTAINER has ended, too. If it only serves the others, make " +
+			"it a sidecar: an init container with restartPolicy Always, which the kubelet stops when they have " +
+			"finished." + templateAdvice,
 		pod: containerRunning(false)},
 	{code: "Unexplained", attention: AttentionStuck, cannot: "should run, and nothing given says why not",
 		means:  "pods do not run ten minutes after their creation, and no other row explains why",
@@ -576,19 +587,3 @@ var causes = slices.Concat([]row{
 	{code: explain.JobRunning, group: groupRunning,
 		means: "the wanted number of pods is active, and all of them run", job: running},
 })
-
-// ofPods returns the rows of one cause of pods that need somebody.
-func ofPods(code explain.Code, cannot string, rows []row) []row {
-	for i := range rows {
-		rows[i].code, rows[i].cannot, rows[i].attention = code, cannot, AttentionStuck
-	}
-	return rows
-}
-
-// refusals returns the rows of pods that the API server rejects until somebody acts.
-func refusals(rows []row) []row {
-	for i := range rows {
-		rows[i].attention, rows[i].group = AttentionStuck, groupCreation
-	}
-	return rows
-}

@@ -220,7 +220,7 @@ var writers = []struct{ component, kind, reasons string }{
 	{"kubelet", "Normal", "BackOff Created Killing Pulled Pulling SandboxChanged Started"},
 	{"kubelet", "Warning", "BackOff Evicted Failed FailedCreatePodContainer FailedCreatePodSandBox FailedKillPod " +
 		"FailedMount FailedPrepareDynamicResources FailedToRetrieveImagePullSecret NetworkNotReady SystemOOM " +
-		"Unhealthy"},
+		"Unhealthy VolumePermissionChangeInProgress"},
 	{"default-scheduler", "Normal", "Preempted Scheduled"},
 	{"default-scheduler", "Warning", "FailedScheduling"},
 	{"attachdetach-controller", "Normal", "SuccessfulAttachVolume"},
