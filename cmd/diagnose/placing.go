@@ -198,7 +198,7 @@ func volumeUnbound(p *podFacts) (s sign) {
 		return s
 	}
 	text, e := p.schedulerSays()
-	refused := mentions(text, "PersistentVolumeClaims", "persistentvolumeclaim")
+	refused := mentions(text, "PersistentVolumeClaims", "persistentvolumeclaim", "provisioning failed for PVC")
 	if !refused && !p.f.overdue(p.since) {
 		return s
 	}
