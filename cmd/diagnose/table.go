@@ -257,7 +257,7 @@ var causes = slices.Concat([]row{
 		advice: "Create the StorageClass that the message names, or the claim anew with another one: the class of a " +
 			"claim cannot change.", pod: classMissing},
 	{means: "a PersistentVolumeClaim of the pods is not there yet, or is not bound",
-		advice: "Create the PersistentVolumeClaim, or fix its storage class or size: kubectl describe pvc -n " +
+		advice: "Fix what the events of the claim name, such as its size or a quota: kubectl describe pvc -n " +
 			"NAMESPACE.", pod: volumeUnbound},
 }), ofPods("Unschedulable", "cannot be scheduled", []row{
 	{means: "no node given has the labels of the node selector",
