@@ -26,7 +26,7 @@ func List() (all []Entry) {
 	return all
 }
 
-// ofPods returns the rows of one cause of pods that need somebody.
+// ofPods gives the rows of a cause its code and its text, and marks them as Stuck.
 func ofPods(code explain.Code, cannot string, rows []row) []row {
 	for i := range rows {
 		rows[i].code, rows[i].cannot, rows[i].attention = code, cannot, AttentionStuck
@@ -34,7 +34,7 @@ func ofPods(code explain.Code, cannot string, rows []row) []row {
 	return rows
 }
 
-// refusals returns the rows of pods that the API server rejects until somebody acts.
+// refusals marks the rows of rejected pods as Stuck, and puts them into one group.
 func refusals(rows []row) []row {
 	for i := range rows {
 		rows[i].attention, rows[i].group = AttentionStuck, groupCreation
