@@ -60,8 +60,8 @@ var phases = [...]group.Phase{"", group.Failed, group.Complete}
 
 // replica is a process with the answers that its Driver has had in the sync under way.
 type replica struct {
+	refused uint16 // bits: which answers were errors
 	answers int8   // how many
-	refused uint16 // bits: which of them were errors
 	// What was read: the owner's state and version, these again if it was read twice, and the Jobs.
 	state, version, stateAgain, versionAgain int8
 	jobs                                     [3]job
@@ -155,9 +155,9 @@ func (w world) canonical() world {
 		w.replicas[0], w.replicas[1] = w.replicas[1], w.replicas[0]
 	}
 	for i := range w.jobs {
-		number := map[int8]int8{0: 0}
+		var number [newUID + 1]int8
 		for n, uid := range []*int8{&w.jobs[i].uid, &w.replicas[0].jobs[i].uid, &w.replicas[1].jobs[i].uid} {
-			if _, ok := number[*uid]; !ok {
+			if number[*uid] == 0 && *uid != 0 {
 				number[*uid] = int8(n + 1)
 			}
 			*uid = number[*uid]
@@ -166,16 +166,18 @@ func (w world) canonical() world {
 	return w
 }
 
+// newUID is the UID of a Job that has just been created. Three at most are known then, see canonical.
+const newUID = 4
+
 // less orders processes; one that has no sync under way is the last.
 func (r *replica) less(o *replica) bool {
-	list := func(r *replica) []int8 {
-		l := []int8{r.answers, int8(r.refused), int8(r.refused >> 8), r.state, r.version, r.stateAgain, r.versionAgain}
-		for _, j := range r.jobs {
-			l = append(l, j.uid, j.attempt, j.phase)
-		}
-		return l
+	list := func(r *replica) [16]int8 {
+		a, b, c := &r.jobs[0], &r.jobs[1], &r.jobs[2]
+		return [...]int8{r.answers, int8(r.refused), int8(r.refused >> 8), r.state, r.version, r.stateAgain,
+			r.versionAgain, a.uid, a.attempt, a.phase, b.uid, b.attempt, b.phase, c.uid, c.attempt, c.phase}
 	}
-	return *o == (replica{}) || slices.Compare(list(r), list(o)) < 0
+	first, second := list(r), list(o)
+	return *o == (replica{}) || slices.Compare(first[:], second[:]) < 0
 }
 
 // after returns the worlds that can follow.
@@ -294,7 +296,7 @@ func (m *model) create(w *world, q request) error {
 	if m.unnumbered {
 		q.attempt = 0
 	}
-	w.jobs[i] = job{uid: 4, attempt: q.attempt} // no other Job has that UID, see canonical
+	w.jobs[i] = job{uid: newUID, attempt: q.attempt}
 	if m.replicas > 1 || m.loses {
 		return nil
 	}

@@ -13,25 +13,24 @@ import (
 	"github.com/jobfate/jobfate/jobtest/slowpath"
 )
 
-// NewCaller returns a reference controller that checks itself: it panics if its Machine decides
-// differently from [decide.Job] on the same view, uses pods that it was not fed, or changes an object that it was
-// given.
+// NewCaller returns a reference controller that checks itself: it panics if its Machine uses pods that it was not fed
+// or, in one sync of 8, decides differently from [decide.Job] on the same view, or changes an object that it was given.
 func NewCaller(options ...decide.Option) *cluster.Caller {
 	c := cluster.NewCaller(options...)
-	slowpath.Check(c.Machine)
+	slowpath.Check(c.Machine, checked)
 	c.Check, c.Guard = checkFed, guard(new(atomic.Uint32))
 	return c
 }
 
-// One sync of 8 is guarded, because copying the objects takes time. Only one of 64 is guarded in full: the others do
-// not notice a change behind a pointer.
-const guarded, inFull = 8, 64
+// A decision from scratch, the comparison, and copies of the objects take time. Only one sync of 64 is guarded in full:
+// the others do not notice a change behind a pointer.
+const checked, inFull = 8, 64
 
 // guard panics if a Machine changes an object of the caller's caches, or an answer.
 func guard(syncs *atomic.Uint32) func(*cluster.View) func(runtime.Object) {
 	return func(v *cluster.View) func(runtime.Object) {
 		n := syncs.Add(1)
-		if n%guarded != 0 {
+		if n%checked != 0 {
 			return nil
 		}
 		given := make(podtest.Inputs, 0, len(v.Pods)+4)

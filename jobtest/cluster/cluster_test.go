@@ -24,7 +24,7 @@ func must(t *testing.T, err error) {
 // newCaller returns a caller whose Machine panics if it decides differently from [decide.Job].
 func newCaller() *cluster.Caller {
 	c := cluster.NewCaller()
-	slowpath.Check(c.Machine)
+	slowpath.Check(c.Machine, 1)
 	return c
 }
 

@@ -184,6 +184,7 @@ func FuzzTally(f *testing.F) {
 // pods, the caller compares every decision of its Machine with a decision from scratch.
 func livesAreLikeDecide(t *rapid.T) {
 	caller := jobtest.NewCaller(drawOptions(t)...)
+	slowpath.Check(caller.Machine, 1)
 	caller.Feeding = rapid.Bool().Draw(t, "feeding")
 	caller.StatusElsewhere = rapid.Bool().Draw(t, "status elsewhere")
 	jobtest.Lead(t, caller)

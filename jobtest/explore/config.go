@@ -51,7 +51,7 @@ type config struct {
 
 	// Observe is that of NamedSearch.Run. Limit ends the search after this number of states, except for the paths
 	// from its last states; zero means no limit.
-	Observe func(Observed)
+	Observe func(Observed) (more bool)
 	Limit   int
 }
 

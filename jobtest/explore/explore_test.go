@@ -31,18 +31,10 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// leastComplete is how many searches must be complete with -long.
-const leastComplete = 57
-
-// TestEverything searches each kind of Job in each scope.
+// TestEverything searches each kind of Job in each scope. The largest of these searches that .ci/run makes is in
+// test/proof, which follows their steps.
 func TestEverything(t *testing.T) {
-	all := Searches()
-	t.Cleanup(func() {
-		if n := complete.Load(); unit() >= 4_000 && searches.Load() == int64(len(all)) && n < leastComplete {
-			t.Errorf("%d searches are complete, want at least %d", n, leastComplete)
-		}
-	})
-	for _, s := range all {
+	for _, s := range Searches() {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
 			r, err := s.Run(unit()*s.Size, nil)
@@ -57,9 +49,6 @@ func TestEverything(t *testing.T) {
 				complete.Add(1)
 			}
 			t.Logf("%d states, %d transitions, %d deep, complete: %v, %d on paths without faults, at rest in %d", r.States, r.Transitions, r.Depth, r.Complete, r.Faultless, r.Ends)
-			if r.Ends == 0 {
-				t.Error("the Job comes to rest in no state")
-			}
 		})
 	}
 }

@@ -24,8 +24,11 @@ func (x *search) observe(from uint32, m move, to uint32) {
 	o := &observation{search: x, before: s}
 	o.move(m, to)
 	swapped := m.kind == fault && faultKind(m.detail) == otherLeader
-	x.Observe(Observed{From: int(from), To: int(to), Swapped: swapped && s.other != 0,
+	more := x.Observe(Observed{From: int(from), To: int(to), Swapped: swapped && s.other != 0,
 		Parked: swapped && s.other == 0, Alone: x.states[to].other == 0, Events: o.events})
+	if !more {
+		x.Observe = nil
+	}
 }
 
 // Observed is a move of a search. In the Events, process 1 is the leader that acts. Process 2 is

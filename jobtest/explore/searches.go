@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -209,11 +210,15 @@ type NamedSearch struct {
 }
 
 // Run searches until it has visited a number of states, or all. It calls observe, if that is not nil, for every move
-// to another state, with the events that happen in it, except on the paths from the last states of a search that
-// ends early.
-func (s NamedSearch) Run(limit int, observe func(Observed)) (Result, error) {
+// to another state, with the events that happen in it, until it returns false, but not on the paths from the last
+// states of a search that ends early. It returns an error if it visits no state in which the Job has come to rest.
+func (s NamedSearch) Run(limit int, observe func(Observed) (more bool)) (Result, error) {
 	s.config.Limit, s.config.Observe = limit, observe
-	return run(s.config)
+	r, err := run(s.config)
+	if err == nil && r.Found == nil && r.Ends == 0 {
+		err = errors.New("the Job comes to rest in no state")
+	}
+	return r, err
 }
 
 // Searches returns the searches that the tests of this package make: each kind of Job in each scope.

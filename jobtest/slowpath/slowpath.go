@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -18,8 +19,17 @@ import (
 	"github.com/jobfate/jobfate/machine"
 )
 
-// Check makes a Machine panic if it decides differently from [decide.Job].
-func Check(m *machine.Machine) { inside.Decide(m, compared) }
+// Check makes a Machine panic if one of its decisions differs from [decide.Job]. It compares one of a number of
+// decisions, by it and its clones.
+func Check(m *machine.Machine, one uint32) {
+	var decisions atomic.Uint32
+	inside.Decide(m, func(s decide.Snapshot, o decide.Option, usual inside.Usual) (decide.Decision, error) {
+		if decisions.Add(1)%one != 0 {
+			return usual(s)
+		}
+		return compared(s, o, usual)
+	})
+}
 
 func compared(s decide.Snapshot, o decide.Option, usual inside.Usual) (decide.Decision, error) {
 	got, err := usual(s)

@@ -135,10 +135,11 @@ func (w *world) ownWrite(v *cluster.View, r *cluster.Request) bool {
 type searched struct {
 	*Follower
 	worlds []*world
+	limit  int // of the states whose moves are followed
 }
 
 // observe checks a move of the search.
-func (s *searched) observe(o explore.Observed) {
+func (s *searched) observe(o explore.Observed) (more bool) {
 	for len(s.worlds) <= max(o.From, o.To) {
 		s.worlds = append(s.worlds, nil)
 	}
@@ -162,6 +163,7 @@ func (s *searched) observe(o explore.Observed) {
 	if s.worlds[o.To] == nil {
 		s.worlds[o.To] = w
 	}
+	return o.From < s.limit
 }
 
 // drop forgets a process that never acts again. A new one takes its place.

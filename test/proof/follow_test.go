@@ -6,6 +6,7 @@ import (
 	"os"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/jobfate/jobfate/jobtest/chaos"
@@ -17,6 +18,8 @@ import (
 var (
 	states    = effort.Flag("states", "the states of one search, times those of its scope", 20, manyStates)
 	schedules = effort.Flag("schedules", "how many random schedules to follow", 300, 4_000)
+
+	visited, complete atomic.Int64 // how many states the searches have visited, and how many of them visited all
 )
 
 // total adds up what all tests have checked.
@@ -30,8 +33,8 @@ func TestMain(m *testing.M) {
 	debug.SetGCPercent(400)
 	code := m.Run()
 	if total.Steps > 0 {
-		fmt.Printf("%d steps checked, as %d pairs of states, by action: %v\nof %d pods, not followed further: %v\n",
-			total.Steps, total.Checks, total.Actions, total.Pods, total.Out)
+		fmt.Printf("%d states in the searches, %d of them complete\n%d steps checked, as %d pairs of states, by action: %v\nof %d pods, not followed further: %v\n",
+			visited.Load(), complete.Load(), total.Steps, total.Checks, total.Actions, total.Pods, total.Out)
 	}
 	os.Exit(code)
 }
@@ -46,11 +49,17 @@ func finish(t *testing.T, name string, f *Follower) {
 	total.add(&f.Counts)
 }
 
-// These must be reached with -long: the number of states of a search, and the number of checked steps.
+// These must be reached with -long: the number of states of a search, how many searches are complete, and the number
+// of checked steps.
 const (
-	manyStates = 600
-	leastSteps = 10_000_000
+	manyStates    = 4_000
+	leastComplete = 57
+	leastSteps    = 10_000_000
 )
+
+// followed is the number of states of a search, times those of its scope, whose steps are followed. The referee
+// checks the steps of all.
+const followed = 600
 
 // Every step of the exhaustive search and of random schedules is a step of the model, and every action
 // of the model is taken, except those that break an assumption.
@@ -66,6 +75,9 @@ func TestRefinement(t *testing.T) {
 		if breaks := p.broken(a); (total.Actions[name] > 0) == breaks {
 			t.Errorf("%s breaks an assumption: %t, but it was taken %d times", name, breaks, total.Actions[name])
 		}
+	}
+	if n := complete.Load(); n < leastComplete {
+		t.Errorf("%d searches are complete, want at least %d", n, leastComplete)
 	}
 	if total.Steps < leastSteps {
 		t.Errorf("%d steps were checked, want at least %d", total.Steps, leastSteps)
@@ -88,11 +100,15 @@ func followSearches(t *testing.T, p *program) {
 	for _, s := range explore.Searches() {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
-			f := &searched{Follower: NewFollower(p)}
+			f := &searched{Follower: NewFollower(p), limit: followed * s.Size}
 			r, err := s.Run(states()*s.Size, f.observe)
 			if err != nil || r.Found != nil {
 				t.Fatal(err, r.Found)
 			}
+			if r.Complete {
+				complete.Add(1)
+			}
+			visited.Add(int64(r.States + r.Faultless))
 			finish(t, s.Name, f.Follower)
 		})
 	}

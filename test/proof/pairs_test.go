@@ -25,11 +25,11 @@ import (
 // observed returns states of the model that occur in a search.
 func observed(t *testing.T, p *program) (states []*pod) {
 	t.Helper()
-	f := &searched{Follower: NewFollower(p)}
+	f := &searched{Follower: NewFollower(p), limit: 3_000}
 	for _, s := range explore.Searches() {
 		if s.Name == "two leaders/indexed" || s.Name == "one fault, small/regular" {
 			f.worlds = nil
-			if _, err := s.Run(3_000, f.observe); err != nil {
+			if _, err := s.Run(f.limit, f.observe); err != nil {
 				t.Fatal(err)
 			}
 		}
