@@ -6,6 +6,7 @@ import (
 	"os"
 	"regexp"
 	"strconv"
+	"sync"
 )
 
 // version is the release of Kubernetes. The package suites sets it for a release other than that of
@@ -33,10 +34,9 @@ func Version() string {
 }
 
 // Minor returns the minor version of the release: 37 for 1.37.2.
-func Minor() int {
-	var minor int
+var Minor = sync.OnceValue(func() (minor int) {
 	if _, err := fmt.Sscanf(Version(), "1.%d.", &minor); err != nil {
 		panic(fmt.Sprintf("kubernetes: the release %s: %v", strconv.Quote(version), err))
 	}
 	return minor
-}
+})

@@ -105,6 +105,9 @@ func explain(us *caller, direct *run) (names []string, diff string) {
 	}
 	var without []string
 	for _, name := range used {
+		if len(used) == 1 {
+			break // without it there is the whole difference
+		}
 		others, all := d.attempt(append(without, name))
 		if all && !slices.ContainsFunc(others, func(o string) bool { return !slices.Contains(used, o) }) {
 			without = append(without, name)
