@@ -150,9 +150,6 @@ func (f *facts) decided() Reason {
 		r.Code, r.Text = JobRunning, f.textRunning()
 	}
 	r.Until = f.retry()
-	if f.decision.Deferred == (decide.Deferred{}) {
-		return r
-	}
 	r.Text += also("", f.decision.Deferred.Create, "more pod", " to create") +
 		also("", f.decision.Deferred.Delete, "more pod", " to delete") +
 		also("", f.decision.Deferred.Strip, "more finalizer", " to remove")
@@ -282,7 +279,7 @@ func (e Explanation) Prospect() Reason {
 	r := cmp.Or(
 		when(phase == jobstatus.Complete, ProspectSuccess, "yes, the Job has succeeded"),
 		when(phase == jobstatus.Failed, ProspectFailure, "no, the Job has failed"),
-		when(ending == batchv1.JobSuccessCriteriaMet || ending == "" && phase == jobstatus.Succeeding, ProspectSuccess,
+		when(ending == batchv1.JobSuccessCriteriaMet || phase == jobstatus.Succeeding, ProspectSuccess,
 			"yes, it is decided that the Job succeeds"),
 		when(ending != "" || phase == jobstatus.Failing, ProspectFailure, "no, it is decided that the Job fails"),
 		when(failed && rule < 0, ProspectOutOfReach,

@@ -65,8 +65,8 @@ func (f *facts) ends(succeeds, fails string) string {
 }
 
 // named returns the name of a pod, with its index.
-func (f *facts) named(r *record) string {
-	return "pod " + r.Pod.Name + textIf(f.Indexed() && r.Index >= 0, " (index "+strconv.Itoa(int(r.Index))+")")
+func named(r *record) string {
+	return "pod " + r.Pod.Name + textIf(r.Index >= 0, " (index "+strconv.Itoa(int(r.Index))+")")
 }
 
 // clock renders a time in UTC, as RFC 3339 does, without the date if it is today's.

@@ -318,7 +318,7 @@ func (e Explanation) Totals() Totals {
 		return Totals{}
 	}
 	done := int(f.Progress.Succeeded)
-	waiting := 0 // missing pods that wait for the backoff of the Job
+	waiting := 0 // of the pending: missing pods that wait for the backoff of the Job
 	if f.Plan.Wait > 0 && !f.PerIndex() {
 		waiting = int(f.Plan.Want - f.Progress.Active - either(f.Spec.ReplaceFailedOnly, f.Progress.Terminating, 0))
 	}
@@ -344,7 +344,6 @@ func (e Explanation) Totals() Totals {
 			}
 		}
 	}
-	waiting = min(waiting, n[IndexPending])
 	return Totals{
 		Done:        done,
 		Running:     n[IndexActive],

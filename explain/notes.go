@@ -93,8 +93,8 @@ func ofAnnotations(pod *corev1.Pod, names tracking.Keys) []Reason {
 		used int32
 	}{{names.Index, index}, {names.FailureCount, 0}, {names.IgnoredFailureCount, 0}} {
 		text, ok := pod.Annotations[a.key]
-		n, err := strconv.Atoi(text)
-		notes = append(notes, when(ok && (err != nil || n < 0 || n > 1<<31-1), NoteBadAnnotation,
+		n, err := strconv.ParseInt(text, 10, 32)
+		notes = append(notes, when(ok && (err != nil || n < 0), NoteBadAnnotation,
 			fmt.Sprintf("pod %s: the annotation %s is %q; %s", pod.Name, a.key, text, inPlace(a.used))))
 	}
 	return notes
@@ -115,9 +115,9 @@ func (f *facts) uncounted() []Reason {
 		name := r.Pod.Name
 		switch {
 		case r.Lost:
-			silent = cmp.Or(silent, f.named(r)+" counts as failed: "+f.failure(r).Fault)
+			silent = cmp.Or(silent, named(r)+" counts as failed: "+f.failure(r).Fault)
 		case r.Succeeded && r.Pod.Status.Phase == corev1.PodFailed && !r.Listed:
-			zero = cmp.Or(zero, f.named(r)+" has the phase Failed and is read as succeeded: its containers "+
+			zero = cmp.Or(zero, named(r)+" has the phase Failed and is read as succeeded: its containers "+
 				"exited with 0")
 		}
 		switch {
