@@ -42,6 +42,10 @@ func TestExplanation_fault(t *testing.T) {
 		return corev1.ContainerStatus{Name: name, State: corev1.ContainerState{
 			Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: reason, FinishedAt: job.CreationTimestamp}}}
 	}
+	restarted := func(main corev1.ContainerStatus, times int32) []corev1.ContainerStatus {
+		main.RestartCount, main.LastTerminationState = times, exit("main", 1, "Error").State
+		return []corev1.ContainerStatus{main}
+	}
 	disrupted := corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}
 	for _, test := range []struct {
 		want   string
@@ -65,6 +69,16 @@ func TestExplanation_fault(t *testing.T) {
 		}},
 		{"container init, exit code 1", func(p *corev1.Pod) {
 			p.Status.InitContainerStatuses = []corev1.ContainerStatus{exit("init", 1, "Error")}
+		}},
+		{"container main, exit code 3, 1 restart", func(p *corev1.Pod) {
+			p.Status.ContainerStatuses = restarted(exit("main", 3, "Error"), 1)
+		}},
+		{"container main, exit code 1, 1 restart", func(p *corev1.Pod) {
+			p.Status.ContainerStatuses = restarted(exit("main", 0, ""), 1)
+		}},
+		{"container main, exit code 137 (SIGKILL)", func(p *corev1.Pod) {
+			p.DeletionTimestamp = &job.CreationTimestamp
+			p.Status.ContainerStatuses = restarted(exit("main", 137, "Error"), 0)
 		}},
 		{"Evicted", func(p *corev1.Pod) { p.Status.Reason = "Evicted" }},
 		{"Evicted: The node was low on resource: memory", func(p *corev1.Pod) {
@@ -93,7 +107,7 @@ func TestExplanation_fault(t *testing.T) {
 }
 
 // If an index has several pods, the explanation is about the active one that stays, before a terminating one, and about
-// the first of those in the same state, whatever the order of the pods.
+// the first of those in the same state, whatever the order of the pods. None of them is a failure.
 func TestExplanation_podsOfAnIndex(t *testing.T) {
 	job := decidetest.SpecJob(t, "completions: 1\ncompletionMode: Indexed\npodReplacementPolicy: Failed")
 	suspended := job.DeepCopy()
@@ -126,8 +140,10 @@ func TestExplanation_podsOfAnIndex(t *testing.T) {
 			in.Pods = append(in.Pods, pod)
 		}
 		for range 2 {
-			if r := explain.Of(decidetest.MustDecide(t, in)).Index(0); r.Code != test.code || r.Text != test.want {
-				t.Errorf("%v: got %s: %s, want %s: %s", test.pods, r.Code, r.Text, test.code, test.want)
+			if r := explain.Of(decidetest.MustDecide(t, in)).Index(0); r.Code != test.code || r.Text != test.want ||
+				r.LastFailure.Pod != "" {
+				t.Errorf("%v: got %s: %s, and the failure %+v, want %s: %s and none",
+					test.pods, r.Code, r.Text, r.LastFailure, test.code, test.want)
 			}
 			slices.Reverse(in.Pods)
 		}
@@ -235,10 +251,10 @@ func TestExplanation_whichFailedPod(t *testing.T) {
 		pod.Status.ContainerStatuses[0].State.Terminated.FinishedAt = metav1.NewTime(noon.Add(after))
 		return pod
 	}
-	const fails, waits = 1, 9 // limits
+	fails, waits := new(int32(1)), new(int32(9)) // limits
 	for _, test := range []struct {
 		name  string
-		limit int32
+		limit *int32
 		pods  []*corev1.Pod
 		want  string
 	}{
@@ -246,11 +262,13 @@ func TestExplanation_whichFailedPod(t *testing.T) {
 		{"fewer failures, earlier", waits, []*corev1.Pod{pod("a", "1", 0), pod("b", "2", time.Second)}, "b"},
 		{"as many, earlier", waits, []*corev1.Pod{pod("a", "1", 0), pod("b", "1", time.Second)}, "b"},
 		{"as many, later", waits, []*corev1.Pod{pod("a", "1", time.Second), pod("b", "1", 0)}, "a"},
+		{"without a limit per index, earlier", nil, []*corev1.Pod{pod("a", "1", 0), pod("b", "1", time.Second)}, "b"},
+		{"without a limit per index, later", nil, []*corev1.Pod{pod("a", "1", time.Second), pod("b", "1", 0)}, "a"},
 		{"failed for good, more failures, earlier", fails, []*corev1.Pod{pod("a", "2", 0), pod("b", "1", time.Second)}, "a"},
 		{"failed for good, fewer failures, earlier", fails, []*corev1.Pod{pod("a", "1", 0), pod("b", "2", time.Second)}, "b"},
 		{"failed for good, as many, earlier", fails, []*corev1.Pod{pod("a", "1", 0), pod("b", "1", time.Second)}, "b"},
 	} {
-		job.Spec.BackoffLimitPerIndex = &test.limit
+		job.Spec.BackoffLimitPerIndex = test.limit
 		for range 2 {
 			d := decidetest.MustDecide(t, decide.Snapshot{Job: job, Pods: test.pods, Now: noon.Add(2 * time.Second)})
 			if got := explain.Of(d).Index(0); got.Pod != test.want {
@@ -356,6 +374,9 @@ func TestExplanation_none(t *testing.T) {
 	}
 	if r := explain.Of(d).Index(0); r.Code != explain.IndexUnknown {
 		t.Errorf("index 0 is %s, want %s", r.Code, explain.IndexUnknown)
+	}
+	if got := explain.Of(d).With(nil).Job(); got != (explain.Reason{}) {
+		t.Errorf("with states of pods: got %v, want no reason", got)
 	}
 	if e := explain.Of(d); e.Prospect() != (explain.Reason{}) || e.Waits() != nil {
 		t.Errorf("the prospect is %v, and it waits for %v", e.Prospect(), e.Waits())
