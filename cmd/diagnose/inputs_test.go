@@ -70,6 +70,7 @@ func TestInputs(t *testing.T) {
 					t.Errorf("got the advice %q, want %q in it", first.Advice, part)
 				}
 			}
+			checkTotals(t, g.Job, e.Explanation)
 			lines := []string{e.Totals().String(), e.Failures().Line(3)}
 			for i, d := range e.FailuresByIndex() {
 				lines = append(lines, fmt.Sprintf("index %d: %s", i, d.Line(3)))

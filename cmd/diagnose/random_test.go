@@ -74,7 +74,8 @@ func checkProposals(t *rapid.T, e diagnose.Diagnosis) {
 	}
 }
 
-func checkTotals(t *rapid.T, job *batchv1.Job, e explain.Explanation) {
+// No total is negative, and those of an Indexed Job count each index once.
+func checkTotals(t rapid.TB, job *batchv1.Job, e explain.Explanation) {
 	totals := e.Totals()
 	sum := 0
 	for _, n := range []int{totals.Done, totals.Running, totals.Starting, totals.Waiting, totals.Stuck, totals.Terminating, totals.BackingOff, totals.Pending, totals.Failed, totals.Stopped} {
