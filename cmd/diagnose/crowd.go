@@ -1,6 +1,8 @@
 package diagnose
 
 import (
+	"cmp"
+	"regexp"
 	"strings"
 	"unicode"
 
@@ -16,13 +18,24 @@ type crowd struct {
 	succeeded map[string][]*corev1.Pod // by an image, the pods that succeeded with it
 	failed    map[string][]*corev1.Pod // and those that failed
 	ending    []*corev1.Pod            // those that have a node and are being deleted
+	addresses map[string]*corev1.Pod   // by their IP address
+	workloads map[string][]*corev1.Pod // by the name of a StatefulSet and so on, those that have not ended
 }
+
+// hash is what a Deployment adds to the names of its ReplicaSets.
+var hash = regexp.MustCompile(`-[a-z0-9]{5,10}$`)
 
 func crowdOf(pods []*corev1.Pod) *crowd {
 	c := &crowd{pods, map[string]*corev1.Pod{}, map[string]*corev1.Pod{}, map[string][]*corev1.Pod{},
-		map[string][]*corev1.Pod{}, nil}
+		map[string][]*corev1.Pod{}, nil, map[string]*corev1.Pod{}, map[string][]*corev1.Pod{}}
 	for _, pod := range pods {
 		c.names[pod.Name] = pod
+		if ip := pod.Status.PodIP; ip != "" && !pod.Spec.HostNetwork {
+			c.addresses[ip] = pod
+		}
+		if of := workloadOf(pod); of != "" && !hasEnded(pod) {
+			c.workloads[of] = append(c.workloads[of], pod)
+		}
 		if pod.DeletionTimestamp != nil && !hasEnded(pod) && pod.Spec.NodeName != "" {
 			c.ending = append(c.ending, pod)
 		}
@@ -43,6 +56,18 @@ func crowdOf(pods []*corev1.Pod) *crowd {
 		}
 	}
 	return c
+}
+
+// workloadOf returns the name of what runs a pod; empty for those of Jobs.
+func workloadOf(pod *corev1.Pod) string {
+	of := cmp.Or(metav1.GetControllerOfNoCopy(pod), &metav1.OwnerReference{Name: pod.Name})
+	switch of.Kind {
+	case "Job":
+		return ""
+	case "ReplicaSet":
+		return hash.ReplaceAllString(of.Name, "")
+	}
+	return of.Name
 }
 
 // neighbours returns the other pods of the namespace that are given, and perhaps some of others.

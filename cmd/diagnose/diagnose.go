@@ -133,8 +133,9 @@ type found struct {
 	how string
 	// signs is how a pod failed.
 	signs fault
-	// differs is what sets the way in which a pod failed apart.
+	// differs is what sets the way in which a pod failed apart, and clue what its message names.
 	differs contrast
+	clue    clue
 	// failing says that pods failed as this one did until the deadline of the Job.
 	failing bool
 	// systemOOM says that the node ran out of memory.

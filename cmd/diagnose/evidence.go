@@ -175,7 +175,8 @@ type world struct {
 	podsOf map[key][]string        // by a Job, the pods with events that have such a name
 	makers map[key]types.UID       // by a pod, the Job whose events name it
 
-	around map[string]*crowd // by namespace
+	around    map[string]*crowd // by namespace
+	addresses map[string]object // Services, by their IP address; that of one without is no name of a server
 
 	allNodes bool // there is no node besides those given
 }
@@ -189,7 +190,7 @@ func newWorld(evidence []Evidence) (w world) {
 	}
 	w = world{map[types.UID][]*corev1.Event{}, map[key][]*corev1.Event{}, map[string]*corev1.Node{}, nil,
 		map[key]object{}, map[types.UID]object{}, nil, map[string][]string{}, map[key][]*corev1.Event{},
-		map[key][]string{}, map[key]types.UID{}, map[string]*crowd{}, false}
+		map[key][]string{}, map[key]types.UID{}, map[string]*crowd{}, map[string]object{}, false}
 	pods := map[string][]*corev1.Pod{}
 	for _, given := range evidence {
 		w.allNodes = w.allNodes || given.AllNodes
@@ -220,6 +221,9 @@ func newWorld(evidence []Evidence) (w world) {
 				w.names[key{o.text("kind"), o.text("metadata", "namespace"), o.text("metadata", "name")}] = o
 				if o.uid() != "" {
 					w.uids[o.uid()] = o
+				}
+				if o.text("kind") == "Service" {
+					w.addresses[o.text("spec", "clusterIP")] = o
 				}
 			}
 		}

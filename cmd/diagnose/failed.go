@@ -284,6 +284,10 @@ func (f *facts) show(c *found, r *record) {
 	c.signs = f.faultOf(r)
 	c.pods, c.pod, c.container, c.node = []string{r.Pod.Name}, r.Pod.Name, c.signs.Container, r.Pod.Spec.NodeName
 	c.evidence, c.differs = []string{"pod/" + r.Pod.Name}, contrast{}
+	if c.signs.End != nil {
+		c.clue = f.clueIn(c.container, c.signs.End.Message)
+		c.object = c.clue.object
+	}
 	if g := f.digest.groupOfPod(r); g != nil {
 		c.differs = g.differs
 	}
@@ -304,7 +308,9 @@ func (f *facts) howFailed(r *record, of *Digest, byRule bool) (how string, shown
 		probe := cmp.Or(f.killedAsFailed(r), &corev1.Event{})
 		return joined("; ", f.named(r)+": "+fault.Fault+f.notExecutable(fault.Container, fault.End)+
 			textIf(fault.done != "", ", after container "+fault.done+" had succeeded"), fault.earlier,
-			oneLine(probe.Message), clockBehind(r.Pod, fault.End), f.mentioned(fault.Fault), f.ruleText(r),
+			oneLine(probe.Message), clockBehind(r.Pod, fault.End),
+			cmp.Or(f.clueIn(fault.Container, cmp.Or(fault.End, &corev1.ContainerStateTerminated{}).Message).text,
+				f.mentioned(fault.Fault)), f.ruleText(r),
 			textIf(e.Reason != "", "node "+r.Pod.Spec.NodeName+": "+oneLine(e.Message)))
 	}
 	g := of.leading(r)

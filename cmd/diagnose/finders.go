@@ -107,12 +107,13 @@ func (f *facts) running(last bool) (c found) {
 	}
 	c = decided(explain.JobRunning)(f)
 	evicted := f.digest.Given == 1 && f.faultOf(f.digest.Groups[0].example).evicted // which says something of the node
-	if c.reason.Text != "" && (f.digest.Given > 1 || evicted) {
+	if c.reason.Text != "" && f.digest.Given > 0 {
 		last := f.digest.Groups[0].example
 		c.reason.Text += "; failed before: " + f.digest.Line(2) + textIf(f.faultOf(last).End != nil && oneLine(
 			f.faultOf(last).End.Message) != "", "; the last of them, "+f.named(last)+": "+f.faultOf(last).Fault)
 		f.show(&c, last)
-		c.pods, c.how = nil, f.adviceOn(&c)
+		c.reason.Text = joined("; ", c.reason.Text, c.clue.text)
+		c.pods, c.how = nil, textIf(f.digest.Given > 1 || evicted, f.adviceOn(&c))
 	}
 	if c.reason.Text != "" {
 		c.reason.Text += f.lastTry()
@@ -162,7 +163,7 @@ func (f *facts) backingOff() found {
 		f.show(&c, g.example)
 		c.reason.Text += "; " + f.digest.ofFailed(g) + ", such as " + f.named(g.example) + ": " + c.signs.Fault
 	}
-	c.reason.Text = joined("; ", c.reason.Text, c.differs.text)
+	c.reason.Text = joined("; ", c.reason.Text, c.clue.text, c.differs.text)
 	c.pods, c.how = nil, f.adviceOn(&c)
 	return c
 }

@@ -70,6 +70,34 @@ func devicesTainted(p *podFacts) sign {
 	return s
 }
 
+// deadlocked finds that the Job and another one each have some of a device, and wait for more.
+func deadlocked(p *podFacts) (s sign) {
+	reason := p.decisive(deviceMissing(p).text)
+	m := insufficient.FindStringSubmatch(reason)
+	if m == nil {
+		return s
+	}
+	has, waits := map[string]bool{}, map[string]bool{}
+	for _, pod := range p.f.all() {
+		takes := takes(pod, m[1])
+		if who := strings.Trim(ownedBy(pod), " ()"); who != "" && !takes.IsZero() && !hasEnded(pod) {
+			unscheduled := condition(pod, corev1.PodScheduled)
+			has[who] = has[who] || pod.Spec.NodeName != ""
+			waits[who] = waits[who] || unscheduled.Status == corev1.ConditionFalse &&
+				strings.Contains(unscheduled.Message, "Insufficient "+m[1])
+		}
+	}
+	own := "Job " + p.f.Job.Name
+	for _, who := range slices.Sorted(maps.Keys(has)) {
+		if who != own && has[own] && has[who] && waits[who] {
+			s = deviceMissing(p)
+			s.text += "; " + who + " waits for more of it, too: each may wait for what the other has"
+			return s
+		}
+	}
+	return s
+}
+
 // holders says which of the pods given have most of the resource that a reason of the scheduler names.
 func (f *facts) holders(reason string) string {
 	m := insufficient.FindStringSubmatch(reason)

@@ -58,6 +58,9 @@ var mishaps = []mishap{
 	{"the pod was disrupted",
 		"With a rule of spec.podFailurePolicy that ignores DisruptionTarget, this is no failure.",
 		func(_ *facts, c *found) bool { return c.signs.disrupted }},
+	{"a container looks for a file that a ConfigMap or Secret does not have there",
+		"Correct the path or the subPath in the pod template, or add the key to OBJECT.",
+		func(_ *facts, c *found) bool { return c.clue.of == "file" }},
 	{"a container needs a newer driver than the node has",
 		"Use an image for the driver of node NODE, which the message names, or update the driver.",
 		func(_ *facts, c *found) bool {
@@ -157,6 +160,17 @@ var mishaps = []mishap{
 		"124 is what the command timeout returns: the program did not end in the time that the command gives it. " +
 			logAdvice,
 		func(_ *facts, c *found) bool { return c.signs.End != nil && c.signs.End.ExitCode == 124 }},
+	{"a container used up its heap, which an option limits",
+		"Raise that option in the pod template, and the memory limit of container CONTAINER only if the two together " +
+			"do not fit: more memory alone does not help.",
+		func(_ *facts, c *found) bool { return c.clue.of == "heap" }},
+	{"a container calls a server that is not up",
+		"See first to OBJECT (kubectl describe): the Job calls it.",
+		func(_ *facts, c *found) bool { return c.clue.of == "server" }},
+	{"a container lacks a variable",
+		"Set the variable in the pod template under the name that the message has, or add its key to the object that " +
+			"it comes from.",
+		func(_ *facts, c *found) bool { return c.clue.of == "variable" }},
 	{"a container says that it could not resolve a name",
 		"Check the name. If it is right, see whether the DNS of the cluster answers (kubectl get pods -n kube-system " +
 			"-l k8s-app=kube-dns), and whether a NetworkPolicy lets port 53 through. The whole log: kubectl logs -n " +
@@ -170,6 +184,10 @@ var mishaps = []mishap{
 		func(_ *facts, c *found) bool {
 			return c.container != "" && c.signs.End != nil && passing.MatchString(c.signs.End.Message)
 		}},
+	{"a container says how, in a message that has a value of a ConfigMap",
+		"If that value is wrong, correct it in OBJECT: pods read it when they start. Else fix what the message says. " +
+			"The whole log: kubectl logs -n NAMESPACE POD -c CONTAINER.",
+		func(_ *facts, c *found) bool { return c.clue.of == "value" && c.clue.object != "" }},
 	{"a container says how, in a message",
 		"Fix what it says. The whole log: kubectl logs -n NAMESPACE POD -c CONTAINER.",
 		func(_ *facts, c *found) bool {

@@ -299,6 +299,9 @@ var causes = slices.Concat([]row{
 	{means: "the only nodes given that offer a device which the pods request have a taint",
 		advice: "If the pods may use these nodes, add a toleration for the taint to the pod template; else see why " +
 			"the others offer none." + templateAdvice, pod: devicesTainted},
+	{means: "the Job and another one each have some of a device, and wait for more",
+		advice: "Let one of the two go first: suspend the other (spec.suspend), which ends its pods, and resume it " +
+			"later. A queue such as Kueue, or a PodGroup, starts all pods of a Job or none.", pod: deadlocked},
 	{means: "nodes that could take the pods lack a device, or another resource that a plugin offers",
 		advice: "Add such nodes, or wait until other pods end. If a node should have it, look at its device plugin.",
 		pod:    deviceMissing},

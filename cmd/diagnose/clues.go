@@ -1,0 +1,367 @@
+package diagnose
+
+import (
+	"cmp"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobfate/jobfate/explain"
+)
+
+// What the input shows about the things that a container names: a server that is not up, a variable that it lacks, a
+// file that is not there, where a value comes from. Values of Secrets are not read.
+
+// clue is what the input shows about something that a message names; without a text that is nothing.
+type clue struct {
+	text   string
+	of     string // see clues
+	object string // its kind and name, for advice
+}
+
+// clues lists what a message may name, in the order of their rank.
+var clues = []struct {
+	of   string
+	find func(f *facts, c *corev1.Container, message string) (text, object string)
+}{
+	{"heap", (*facts).heap}, {"server", (*facts).server}, {"file", (*facts).file}, {"variable", (*facts).variable},
+	{"value", (*facts).value},
+}
+
+// clueIn returns the first clue in the message of a container.
+func (f *facts) clueIn(container, message string) clue {
+	c := cmp.Or(f.containerNamed(container), &corev1.Container{Name: container})
+	for _, of := range clues {
+		if text, object := of.find(f, c, message); text != "" {
+			return clue{text, of.of, object}
+		}
+	}
+	return clue{}
+}
+
+// What programs say that have used up their heap, and the options that limit it.
+var (
+	outOfHeap = regexp.MustCompile(`heap out of memory|Java heap space|OutOfMemoryError`)
+	heapLimit = regexp.MustCompile(`--max-old-space-size[= ]\d+|-Xmx\w+|-XX:MaxRAMPercentage=[\d.]+`)
+)
+
+// heap says which option limits a heap that is used up.
+func (f *facts) heap(c *corev1.Container, message string) (text, object string) {
+	if !outOfHeap.MatchString(message) {
+		return "", ""
+	}
+	limit, where := heapLimit.FindString(strings.Join(slices.Concat(c.Command, c.Args), " ")), "its command"
+	for _, v := range c.Env {
+		if set := heapLimit.FindString(v.Value); set != "" {
+			limit, where = set, "variable "+v.Name
+		}
+	}
+	has := c.Resources.Limits.Memory()
+	return textIf(limit != "", limit+" in "+where+" limits its heap"+
+		textIf(!has.IsZero(), ", and the container may use "+has.String())), ""
+}
+
+// hosts matches what may be a name or an address of a server, perhaps with its port.
+var hosts = regexp.MustCompile(`["'/@]?[a-z0-9][a-z0-9.-]*[a-z0-9](:\d+)?["']?`)
+
+// hostsIn returns the names and addresses of servers in a text: the words that look like one or, if any may be one,
+// all.
+func hostsIn(text string, any bool) (names []string) {
+	for _, word := range hosts.FindAllString(text, -1) {
+		name, _, _ := strings.Cut(strings.Trim(word, `"'/@`), ":")
+		if any || name != word || strings.ContainsAny(name, ".-") {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// server says that no pod behind a server that a message names is ready.
+func (f *facts) server(_ *corev1.Container, message string) (text, object string) {
+	return f.serverOf(hostsIn(message, false))
+}
+
+func (f *facts) serverOf(names []string) (text, object string) {
+	for _, name := range names {
+		pods, service := f.behind(name)
+		ready := slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return troubleOf(pod) == "" })
+		switch {
+		case ready:
+		case len(pods) > 0:
+			pod := pods[0]
+			return name + " is pod " + pod.Name + ", which " + troubleOf(pod), "pod/" + pod.Name
+		case service != nil && len(f.near.all) > 0 && len(service.at("spec", "selector")) > 0:
+			return "no pod given has the labels that Service " + name + " selects", "service/" + name
+		}
+	}
+	return "", ""
+}
+
+// roles are the ends of the names of Services that several of a server's Services have.
+var roles = regexp.MustCompile(`-(rw|ro|primary|master|headless|svc|service)$`)
+
+// behind returns the pods of other owners behind the name or the address of a server, and its Service if it is given.
+func (f *facts) behind(name string) (pods []*corev1.Pod, service object) {
+	parts := append(strings.Split(name, "."), "", "")
+	namespace := f.Job.Namespace
+	if f.around[parts[1]] != nil && parts[2] == "svc" || f.find("Service", parts[1], parts[0]) != nil {
+		namespace = parts[1]
+	}
+	in := cmp.Or(f.around[namespace], f.near)
+	service = f.world.names[key{"Service", namespace, parts[0]}]
+	if at := f.addresses[name]; at != nil {
+		service = at
+	}
+	if selector := service.at("spec", "selector"); len(selector) > 0 {
+		for _, pod := range in.all {
+			selected := !hasEnded(pod)
+			for k := range selector {
+				selected = selected && pod.Labels[k] == selector.text(k)
+			}
+			if selected {
+				pods = append(pods, pod)
+			}
+		}
+		return pods, service
+	}
+	if pod := in.addresses[name]; pod != nil && !metav1.IsControlledBy(pod, f.Job) {
+		return []*corev1.Pod{pod}, service
+	}
+	of := in.workloads[parts[0]]
+	if len(of) == 0 {
+		of = in.workloads[roles.ReplaceAllString(parts[0], "")]
+	}
+	return of, service
+}
+
+// troubleOf says why a pod does not serve; empty if it is ready.
+func troubleOf(pod *corev1.Pod) string {
+	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		w, last := c.State.Waiting, c.LastTerminationState.Terminated
+		if w == nil || w.Reason == "PodInitializing" {
+			continue
+		}
+		return joined(": ", "is not ready: container "+c.Name, w.Reason, either(last != nil, "before that "+
+			explain.Exit(cmp.Or(last, &corev1.ContainerStateTerminated{})), oneLine(w.Message)))
+	}
+	unscheduled := condition(pod, corev1.PodScheduled)
+	switch {
+	case pod.DeletionTimestamp != nil:
+		return "is being deleted"
+	case unscheduled.Status == corev1.ConditionFalse:
+		return joined(": ", "has no node", oneLine(unscheduled.Message))
+	case condition(pod, corev1.PodReady).Status == corev1.ConditionTrue:
+		return ""
+	}
+	return joined(": ", "is "+string(pod.Status.Phase)+" and not ready", oneLine(pod.Status.Message))
+}
+
+// What programs say of a file that is not there, and a path.
+var (
+	noFile = regexp.MustCompile(`(?i)no such file|not found|cannot open|can't open|not a directory|does not exist|` +
+		`FileNotFound|ENOENT`)
+	paths = regexp.MustCompile(`/[\w.@-]+(?:/[\w.@-]+)*`)
+)
+
+// file says that a ConfigMap or a Secret does not have the file which a container looks for where it is mounted.
+func (f *facts) file(c *corev1.Container, message string) (text, object string) {
+	if !noFile.MatchString(message) {
+		return "", ""
+	}
+	for _, path := range paths.FindAllString(message, -1) {
+		for _, mount := range c.VolumeMounts {
+			file, in := strings.CutPrefix(path, strings.TrimSuffix(mount.MountPath, "/")+"/")
+			if mount.SubPath != "" {
+				file, in = mount.SubPath, path == mount.MountPath
+			}
+			from, has := f.filesOf(mount.Name)
+			if in && from != "" && !slices.Contains(has, file) {
+				return from + ", mounted at " + mount.MountPath + ", has no file " + file + textIf(len(has) > 0 &&
+					len(has) < 6, "; it has "+list(has)), strings.ToLower(strings.Replace(from, " ", "/", 1))
+			}
+		}
+	}
+	return "", ""
+}
+
+// filesOf returns the ConfigMap or Secret of a volume, if it is given, and the files that it has there.
+func (f *facts) filesOf(volume string) (from string, has []string) {
+	for _, v := range f.Job.Spec.Template.Spec.Volumes {
+		var kind, name string
+		var items []corev1.KeyToPath
+		switch {
+		case v.Name != volume:
+			continue
+		case v.ConfigMap != nil:
+			kind, name, items = "ConfigMap", v.ConfigMap.Name, v.ConfigMap.Items
+		case v.Secret != nil:
+			kind, name, items = "Secret", v.Secret.SecretName, v.Secret.Items
+		}
+		o := f.find(kind, f.Job.Namespace, name)
+		if o == nil {
+			return "", nil
+		}
+		has = keysOf(o)
+		for _, item := range items {
+			has = append(has, item.Path)
+		}
+		if len(items) > 0 {
+			has = has[len(has)-len(items):]
+		}
+		return kind + " " + name, has
+	}
+	return "", nil
+}
+
+// keysOf returns the keys of a ConfigMap or a Secret.
+func keysOf(o object) []string {
+	return slices.Sorted(maps.Keys(mapOf(o.at("data"), o.at("binaryData"))))
+}
+
+func mapOf(all ...object) object {
+	of := object{}
+	for _, o := range all {
+		maps.Copy(of, o)
+	}
+	return of
+}
+
+// unset matches what programs say of a variable that is not set.
+var unset = regexp.MustCompile(`(?:KeyError: '?|(?i:env(?:ironment)?|variables?|missing|required|undefined)\b[^.]{0,40}?)` +
+	`\b([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\b|\b([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\b['"]?:? (?:(?i:is )?(?i:not set|not ` +
+	`defined|missing|required|unset|empty|undefined|must be|unbound|parameter (?:not|null)|environment variable))`)
+
+// variable says that a container has no variable of the name that it needs.
+func (f *facts) variable(c *corev1.Container, message string) (text, object string) {
+	m := unset.FindStringSubmatch(message)
+	if m == nil {
+		return "", ""
+	}
+	name := m[1] + m[2]
+	var has []string
+	for _, v := range c.Env {
+		from := cmp.Or(v.ValueFrom, &corev1.EnvVarSource{})
+		switch {
+		case v.Name != name:
+			has = append(has, v.Name)
+		case from.ConfigMapKeyRef != nil:
+			return f.keyMissing("ConfigMap", from.ConfigMapKeyRef.Name, from.ConfigMapKeyRef.Key, name)
+		case from.SecretKeyRef != nil:
+			return f.keyMissing("Secret", from.SecretKeyRef.Name, from.SecretKeyRef.Key, name)
+		default:
+			return "", "" // it is set, perhaps to nothing
+		}
+	}
+	for _, from := range c.EnvFrom {
+		o := f.envFrom(from)
+		if o == nil {
+			return "", "" // nobody knows
+		}
+		for _, k := range keysOf(o) {
+			has = append(has, from.Prefix+k)
+		}
+	}
+	if c.Image == "" || slices.Contains(has, name) {
+		return "", ""
+	}
+	return "the pod template gives container " + c.Name + " no variable " + name +
+		textIf(len(has) > 0 && len(has) < 8, "; it has "+list(has)), ""
+}
+
+// envFrom returns the ConfigMap or Secret whose keys are variables; nil if it is not given.
+func (f *facts) envFrom(from corev1.EnvFromSource) object {
+	if from.ConfigMapRef != nil {
+		return f.find("ConfigMap", f.Job.Namespace, from.ConfigMapRef.Name)
+	}
+	return f.find("Secret", f.Job.Namespace, cmp.Or(from.SecretRef, &corev1.SecretEnvSource{}).Name)
+}
+
+// keyMissing says that an object lacks the key from which a variable is set.
+func (f *facts) keyMissing(kind, name, k, variable string) (text, object string) {
+	o := f.find(kind, f.Job.Namespace, name)
+	if o == nil || slices.Contains(keysOf(o), k) {
+		return "", ""
+	}
+	return "variable " + variable + " is from key " + k + " of " + kind + " " + name + ", which has no such key",
+		strings.ToLower(kind) + "/" + name
+}
+
+// quoted matches a word in quotes.
+var quoted = regexp.MustCompile("[\"'`]([^\"'`\\s]{3,80})[\"'`]")
+
+// value says where a value that a message quotes, or the name of a server in it, comes from: a variable or a ConfigMap.
+func (f *facts) value(c *corev1.Container, message string) (text, object string) {
+	var words []string
+	for _, m := range quoted.FindAllStringSubmatch(message, -1) {
+		words = append(words, m[1])
+	}
+	words = append(words, hostsIn(message, false)...)
+	slices.Sort(words)
+	words = slices.Compact(words)
+	const most = 3
+	var says []string
+	for _, word := range words {
+		place, of := f.from(c, word, func(v string) bool { return v == word })
+		if place != "" && len(says) < most {
+			says, object = append(says, place), cmp.Or(object, of)
+		}
+	}
+	for _, word := range words {
+		if len(says) > 0 {
+			break
+		}
+		text, object = f.from(c, word, func(v string) bool { // a long value is a script or a file
+			return strings.ContainsAny(word, ".-_:/") && len(word) > 5 && len(v) < 200 && strings.Contains(v, word)
+		})
+		if text != "" {
+			return text, object
+		}
+	}
+	return strings.Join(says, ", "), object
+}
+
+// from says from where a container has a word.
+func (f *facts) from(c *corev1.Container, word string, is func(string) bool) (text, object string) {
+	for _, v := range c.Env {
+		from := cmp.Or(cmp.Or(v.ValueFrom, &corev1.EnvVarSource{}).ConfigMapKeyRef, &corev1.ConfigMapKeySelector{})
+		switch {
+		case is(v.Value):
+			return strconv.Quote(word) + " is in variable " + v.Name + " of the pod template", ""
+		case from.Name != "" && is(f.find("ConfigMap", f.Job.Namespace, from.Name).text("data", from.Key)):
+			return inKey(word, from.Key, from.Name)
+		}
+	}
+	for _, name := range f.configMapsOf(c) {
+		data := f.find("ConfigMap", f.Job.Namespace, name).at("data")
+		for _, k := range slices.Sorted(maps.Keys(data)) {
+			if is(data.text(k)) {
+				return inKey(word, k, name)
+			}
+		}
+	}
+	return "", ""
+}
+
+func inKey(word, k, configMap string) (text, object string) {
+	return strconv.Quote(word) + " is in key " + k + " of ConfigMap " + configMap, "configmap/" + configMap
+}
+
+// configMapsOf returns the names of the ConfigMaps that a container has as variables or files.
+func (f *facts) configMapsOf(c *corev1.Container) (names []string) {
+	for _, from := range c.EnvFrom {
+		if from.ConfigMapRef != nil {
+			names = append(names, from.ConfigMapRef.Name)
+		}
+	}
+	for _, mount := range c.VolumeMounts {
+		if from, _ := f.filesOf(mount.Name); strings.HasPrefix(from, "ConfigMap ") {
+			names = append(names, strings.TrimPrefix(from, "ConfigMap "))
+		}
+	}
+	return names
+}
