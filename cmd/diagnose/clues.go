@@ -30,7 +30,7 @@ var clues = []struct {
 	find func(f *facts, c *corev1.Container, message string) (text, object string)
 }{
 	{"heap", (*facts).heap}, {"server", (*facts).server}, {"file", (*facts).file}, {"variable", (*facts).variable},
-	{"value", (*facts).value},
+	{"shell", (*facts).shell}, {"value", (*facts).value},
 }
 
 // clueIn returns the first clue in the message of a container.
@@ -100,6 +100,21 @@ func (f *facts) serverOf(names []string) (text, object string) {
 		}
 	}
 	return "", ""
+}
+
+// waitsFor says what the command of a container waits for: a server that is not up, or another Job that has failed.
+func (f *facts) waitsFor(container string) string {
+	c := cmp.Or(f.containerNamed(container), &corev1.Container{})
+	names := hostsIn(strings.Join(slices.Concat(c.Command, c.Args), " "), true)
+	for _, name := range names {
+		pods := f.near.jobs[name]
+		good := slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return pod.Status.Phase != corev1.PodFailed })
+		if len(pods) > 0 && !good && name != f.Job.Name {
+			return "its command names Job " + name + ", of which all pods given have failed"
+		}
+	}
+	text, _ := f.serverOf(names)
+	return text
 }
 
 // roles are the ends of the names of Services that several of a server's Services have.

@@ -19,6 +19,7 @@ type crowd struct {
 	failed    map[string][]*corev1.Pod // and those that failed
 	ending    []*corev1.Pod            // those that have a node and are being deleted
 	addresses map[string]*corev1.Pod   // by their IP address
+	jobs      map[string][]*corev1.Pod // by the name of their Job
 	workloads map[string][]*corev1.Pod // by the name of a StatefulSet and so on, those that have not ended
 }
 
@@ -26,12 +27,16 @@ type crowd struct {
 var hash = regexp.MustCompile(`-[a-z0-9]{5,10}$`)
 
 func crowdOf(pods []*corev1.Pod) *crowd {
-	c := &crowd{pods, map[string]*corev1.Pod{}, map[string]*corev1.Pod{}, map[string][]*corev1.Pod{},
-		map[string][]*corev1.Pod{}, nil, map[string]*corev1.Pod{}, map[string][]*corev1.Pod{}}
+	byName := func() map[string][]*corev1.Pod { return map[string][]*corev1.Pod{} }
+	c := &crowd{all: pods, names: map[string]*corev1.Pod{}, images: map[string]*corev1.Pod{}, succeeded: byName(),
+		failed: byName(), addresses: map[string]*corev1.Pod{}, jobs: byName(), workloads: byName()}
 	for _, pod := range pods {
 		c.names[pod.Name] = pod
 		if ip := pod.Status.PodIP; ip != "" && !pod.Spec.HostNetwork {
 			c.addresses[ip] = pod
+		}
+		if of := metav1.GetControllerOfNoCopy(pod); of != nil && of.Kind == "Job" {
+			c.jobs[of.Name] = append(c.jobs[of.Name], pod)
 		}
 		if of := workloadOf(pod); of != "" && !hasEnded(pod) {
 			c.workloads[of] = append(c.workloads[of], pod)

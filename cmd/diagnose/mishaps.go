@@ -1,7 +1,6 @@
 package diagnose
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -15,15 +14,8 @@ type mishap struct {
 	is     func(*facts, *found) bool
 }
 
-// unresolved matches what programs say of a name that they cannot resolve.
-var unresolved = regexp.MustCompile(`lookup \S+( on \S+)?: |[Nn]ame or service not known|[Ff]ailed to resolve|` +
-	`failure in name resolution|UnknownHostException|could not translate host name|getaddrinfo|[Cc]ould not resolve`)
-
-// hardware matches what drivers and kernels say of hardware that has failed.
-var hardware = regexp.MustCompile(`uncorrectable ECC|fallen off the bus|[Hh]ardware [Ee]rror`)
-
 // mishaps lists the ways in the order of their rank.
-var mishaps = []mishap{
+var mishaps = slices.Concat([]mishap{
 	{"a container was killed, because its node was out of memory",
 		"Raise the memory request of container CONTAINER to what it uses, so that it gets a node with as much; a " +
 			"higher limit does not help.",
@@ -65,6 +57,12 @@ var mishaps = []mishap{
 		"Use an image for the driver of node NODE, which the message names, or update the driver.",
 		func(_ *facts, c *found) bool {
 			return notStarted(c.signs.End) && mentions(c.signs.End.Message, "please update your driver")
+		}},
+	{"a command is one string, though it has several words",
+		"Write each word of the command of container CONTAINER as an element of its own, or let a shell run it: " +
+			"[sh, -c, ...].",
+		func(_ *facts, c *found) bool {
+			return notStarted(c.signs.End) && spaced.MatchString(c.signs.End.Message)
 		}},
 	{"a container could not be started",
 		"Check the command, the security context and the mounts of container CONTAINER: it has not run, so it has " +
@@ -141,9 +139,6 @@ var mishaps = []mishap{
 		"See what the container that succeeded has done, before it runs again. If container CONTAINER only serves " +
 			"it, make it a sidecar: an init container with restartPolicy Always, whose exit code does not count.",
 		func(_ *facts, c *found) bool { return c.container != "" && c.signs.done != "" }},
-	{"a container says that hardware has failed",
-		"Hardware of node NODE seems to have failed: cordon the node, and have it examined. " + logAdvice,
-		func(_ *facts, c *found) bool { return c.signs.End != nil && hardware.MatchString(c.signs.End.Message) }},
 	{"a container could not write, because its root file system is read-only",
 		"Give container CONTAINER a volume where it writes, such as an emptyDir at /tmp: its root file system is " +
 			"read-only (readOnlyRootFilesystem).",
@@ -171,25 +166,16 @@ var mishaps = []mishap{
 		"Set the variable in the pod template under the name that the message has, or add its key to the object that " +
 			"it comes from.",
 		func(_ *facts, c *found) bool { return c.clue.of == "variable" }},
-	{"a container says that it could not resolve a name",
-		"Check the name. If it is right, see whether the DNS of the cluster answers (kubectl get pods -n kube-system " +
-			"-l k8s-app=kube-dns), and whether a NetworkPolicy lets port 53 through. The whole log: kubectl logs -n " +
-			"NAMESPACE POD -c CONTAINER.",
-		func(_ *facts, c *found) bool {
-			return c.container != "" && c.signs.End != nil && unresolved.MatchString(c.signs.End.Message)
-		}},
-	{"a container says that a service which it calls failed, or could not be reached",
-		"See whether what the message names is up, and can be reached (NetworkPolicy, firewall); the failure may " +
-			"have passed. The whole log: kubectl logs -n NAMESPACE POD -c CONTAINER.",
-		func(_ *facts, c *found) bool {
-			return c.container != "" && c.signs.End != nil && passing.MatchString(c.signs.End.Message)
-		}},
+	{"an argument has what only a shell replaces",
+		"Let a shell run the command: command [sh, -c], and the whole command line as the one argument.",
+		func(_ *facts, c *found) bool { return c.clue.of == "shell" }},
+}, said(), []mishap{
 	{"a container says how, in a message that has a value of a ConfigMap",
-		"If that value is wrong, correct it in OBJECT: pods read it when they start. Else fix what the message says. " +
-			"The whole log: kubectl logs -n NAMESPACE POD -c CONTAINER.",
+		"If that value is wrong, correct it in OBJECT: pods read it when they start. Else fix what the message says." +
+			wholeLog,
 		func(_ *facts, c *found) bool { return c.clue.of == "value" && c.clue.object != "" }},
 	{"a container says how, in a message",
-		"Fix what it says. The whole log: kubectl logs -n NAMESPACE POD -c CONTAINER.",
+		"Fix what it says." + wholeLog,
 		func(_ *facts, c *found) bool {
 			end := c.signs.End // of a program that ended by itself: what was said before a signal is no cause
 			return c.container != "" && end != nil && end.ExitCode <= 128 && strings.TrimSpace(end.Message) != ""
@@ -204,7 +190,7 @@ var mishaps = []mishap{
 		func(_ *facts, c *found) bool { return c.signs.deleted }},
 	{"no container says how", eventsAdvice,
 		func(*facts, *found) bool { return true }},
-}
+})
 
 const (
 	logAdvice       = "Read its log: kubectl logs -n NAMESPACE POD -c CONTAINER."

@@ -21,6 +21,7 @@ type sign struct {
 	node      string
 	event     *corev1.Event // nil if the pod's own status shows it
 	about     string        // another object that shows it
+	says      string        // the message that the last run of the container has left
 }
 
 // podFacts holds the facts of an active pod.
@@ -207,7 +208,7 @@ func (a *symptom) found(f *facts) (c found) {
 	s, pod := a.signs[a.most], a.pods[a.most]
 	c.pod, c.container, c.node = pod.Name, s.container, cmp.Or(s.node, pod.Spec.NodeName)
 	c.text = fmt.Sprintf("%d of %s %s: %s", len(a.pods), count(f.Progress.Active, "active pod"), a.cannot, s.text)
-	c.evidence = []string{cmp.Or(s.about, "pod/"+pod.Name)}
+	c.evidence, c.how = []string{cmp.Or(s.about, "pod/"+pod.Name)}, adviceIn(s.says)
 	if s.event != nil {
 		c.evidence = append(c.evidence, f.eventText(s.event))
 	}

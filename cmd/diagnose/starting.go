@@ -238,10 +238,8 @@ func initializing(p *podFacts) (s sign) {
 	for _, c := range p.all {
 		if running := c.State.Running; c.role == "init container" && running != nil &&
 			p.f.past(running.StartedAt.Time, longPatience) {
-			of := cmp.Or(p.f.containerNamed(c.Name), &corev1.Container{})
-			waits, _ := p.f.serverOf(hostsIn(strings.Join(slices.Concat(of.Command, of.Args), " "), true))
-			return sign{text: joined("; ", c.String()+" has been running "+p.f.lasting(running.StartedAt.Time), waits),
-				container: c.Name}
+			return sign{text: joined("; ", c.String()+" has been running "+p.f.lasting(running.StartedAt.Time),
+				p.f.waitsFor(c.Name)), container: c.Name}
 		}
 	}
 	return s

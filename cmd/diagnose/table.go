@@ -431,7 +431,7 @@ var causes = slices.Concat([]row{
 			"containers start when it has succeeded.", pod: crashing(onInit)},
 	{code: "CrashLoop", attention: AttentionStuck, cannot: "cannot keep a container running",
 		means:  "a container is restarted again and again, and its last run has left a message",
-		advice: "Fix what it says. The log of the last run: kubectl logs -n NAMESPACE POD -c CONTAINER --previous.",
+		advice: "HOW The log of the last run: kubectl logs -n NAMESPACE POD -c CONTAINER --previous.",
 		pod:    crashing(withMessage)},
 	{code: "CrashLoop", attention: AttentionStuck, cannot: "cannot keep a container running",
 		means:  "a container is restarted again and again; if it is a sidecar, no container of the pod runs",
@@ -461,6 +461,9 @@ var causes = slices.Concat([]row{
 	{means: "no container has started, and a volume cannot be attached",
 		advice: "Look at the volume, and at the CSI driver: kubectl get volumeattachments.",
 		pod:    startFailing([]string{"FailedAttachVolume"})},
+	{means: "no container has started, and a store does not give a secret",
+		advice: "See whether the store has the secret that the message names, and whether the ServiceAccount of the " +
+			"pods may read it there.", pod: startFailing([]string{"FailedMount"}, "secrets store objects")},
 	{means: "no container has started, and the pod has no network or sandbox",
 		advice: "Look at the network plugin and the container runtime of node NODE.",
 		pod:    startFailing([]string{"FailedCreatePodSandBox", "NetworkNotReady", "FailedPodSandBoxStatus"})},

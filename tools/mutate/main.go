@@ -22,6 +22,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -131,8 +132,38 @@ func (p *source) testIn(dir string) {
 	if _, err := os.Stat(program); err != nil {
 		return // the folder has no tests
 	}
+	slow := slowTests(dir, program)
+	if slow != "" {
+		p.testWith(dir, program, "-test.skip="+slow)
+		p.testWith(dir, program, "-test.run="+slow)
+		return
+	}
+	p.testWith(dir, program, "-test.run=.")
+}
+
+// lasted matches what a test says at its end.
+var lasted = regexp.MustCompile(`(?m)^--- PASS: (\w+) \((\d+)\.`)
+
+// slowTests returns a pattern for the tests of a program that take a second or more. Most mutants die without them.
+func slowTests(dir, program string) string {
+	cmd := exec.Command(program, "-test.v")
+	cmd.Dir = dir
+	var names []string
+	for _, m := range lasted.FindAllStringSubmatch(string(must(cmd.Output())), -1) {
+		if m[2] != "0" {
+			names = append(names, m[1])
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "^(" + strings.Join(names, "|") + ")$"
+}
+
+// testWith tests the mutants that survive so far with some of the tests of a program.
+func (p *source) testWith(dir, program, which string) {
 	with := func(mutant int, flags ...string) error {
-		command := append(slices.Clone(limits), "env", fmt.Sprint("MUTANT=", mutant), program)
+		command := append(slices.Clone(limits), "env", fmt.Sprint("MUTANT=", mutant), program, which)
 		return run(dir, append(command, flags...)...)
 	}
 	start := time.Now()
@@ -153,7 +184,7 @@ func (p *source) testIn(dir string) {
 				check(errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, overlay, 0o600),
 					os.WriteFile(file+".go", []byte(m.text), 0o600)))
 				err = run(dir, "go", "test", "-vet=off", "-exec="+strings.Join(limits, " "), "-overlay="+file,
-					"-failfast", "-"+limit)
+					"-failfast", "-"+limit, strings.Replace(which, "test.", "", 1))
 			}
 			switch output := fmt.Sprint(err); {
 			case strings.Contains(output, "[build failed]"):

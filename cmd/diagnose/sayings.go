@@ -1,0 +1,134 @@
+package diagnose
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// saying is what programs say of a trouble that many of them have.
+type saying struct {
+	// says matches the message. means completes "a container says …", and advice says what to do.
+	says          *regexp.Regexp
+	means, advice string
+}
+
+// sayings lists the troubles in the order of their rank.
+var sayings = []saying{
+	{regexp.MustCompile(`uncorrectable ECC|fallen off the bus|[Hh]ardware [Ee]rror`),
+		"that hardware has failed",
+		"Hardware of node NODE seems to have failed: cordon the node, and have it examined."},
+	{regexp.MustCompile(`PKIX path|signed by unknown authority|(?i:certificate.verify.failed)|local issuer certificate|` +
+		`self[- ]signed certificate|certificate has expired`),
+		"that it does not trust the certificate of a server",
+		"See the certificate of the server: if it has expired, renew it there; if an authority of your own signed " +
+			"it, mount the certificate of that authority where the program of container CONTAINER looks for it."},
+	{regexp.MustCompile(`HOST IDENTIFICATION HAS CHANGED|[Hh]ost key verification failed`),
+		"that a server has another host key than the one that is known",
+		"Have the owner of the server confirm the new key before you write it to known_hosts: somebody may stand " +
+			"between."},
+	{regexp.MustCompile(`NoCredentials|Unable to locate credentials|could not find default credentials|` +
+		`DefaultCredentialsError|EnvironmentCredential`),
+		"that it has no credentials for a cloud",
+		"Give the pods a ServiceAccount with a role of the cloud (serviceAccountName of the pod template), or the " +
+			"credentials from a Secret."},
+	{regexp.MustCompile(`(?i)(invalid|illegal) header (field )?value`),
+		"that a header has a value which is not valid",
+		"See whether the value ends with a line break in the Secret or ConfigMap that it is from: echo writes one, " +
+			"printf and --from-literal do not."},
+	{regexp.MustCompile(`ExpiredToken|InvalidClientTokenId|(?i:token (is |has )?expired)|password authentication failed|` +
+		`Access denied for user|(?i:authentication (failed|required))|401:? (Unauthorized|Client Error)|` +
+		`HTTP\W{0,3}401|(?i:unauthenticated|invalid credentials|publickey\)|incorrect username or password|` +
+		`user account has been (temporarily )?locked)`),
+		"that a server does not accept its credentials",
+		"Renew or correct the credentials that container CONTAINER uses. Variables are read when a pod starts."},
+	{regexp.MustCompile(`AccessDenied|403:? (Forbidden|Client Error)|HTTP\W{0,3}403|permission denied for |` +
+		`PERMISSION_DENIED|(?i:not authorized|insufficient privilege|insufficient permission)|is forbidden: User`),
+		"that it may not do something on a server",
+		"Grant what the message names to the account that container CONTAINER uses there, or let it use another one."},
+	{regexp.MustCompile(`(?i)no space left on device|ENOSPC|disk full|disk quota exceeded`),
+		"that there is no space left where it writes",
+		"Free space where container CONTAINER writes, or use a larger volume. Without a volume, that is the disk of " +
+			"node NODE."},
+	{regexp.MustCompile(`ModuleNotFoundError|No module named|Cannot find module|ClassNotFoundException|` +
+		`NoClassDefFoundError|cannot open shared object file|GLIBC\S* not found|cannot load such file`),
+		"that its image lacks a library",
+		"Build the image with what the message names, or use the image before."},
+	{regexp.MustCompile(`(?i)lock wait timeout|deadlock detected|could not obtain lock|the state lock|lock timeout|` +
+		`database is locked|already locked|unable to create lock`),
+		"that somebody else holds a lock",
+		"Find out who holds the lock, and whether they still work, before you break it."},
+	{regexp.MustCompile(`(?i)too many (clients|connections)|remaining connection slots`),
+		"that a server has no connection left",
+		"Let fewer pods run at once (spec.parallelism can be lowered while a Job runs), or raise the limit of the " +
+			"server."},
+	{regexp.MustCompile(`(?i)read-only transaction|read[- ]only replica|read-only mode|--read-only option`),
+		"that a database takes no writes",
+		"See whether the database has failed over or is full: what the container calls only reads."},
+	{regexp.MustCompile(`(?:relation|column) \S+ (?:of relation \S+ )?does not exist|Unknown column|` +
+		`no such (?:table|column)|Table '[^']+' doesn't exist|Undefined(?:Table|Column)`),
+		"that a database lacks a table or a column",
+		"See whether the migration that makes it has run there, and whether it is the right database."},
+	{regexp.MustCompile(`(?i)unrecognized argument|unknown (shorthand )?(flag|option|command)|no such option|` +
+		`flag provided but not defined|unexpected argument|invalid option`),
+		"that it does not know an argument",
+		"Correct the arguments of container CONTAINER, or use an image whose program has them."},
+	{regexp.MustCompile(`lookup \S+( on \S+)?: |[Nn]ame or service not known|[Ff]ailed to resolve|getaddrinfo|` +
+		`failure in name resolution|UnknownHostException|could not translate host name|[Cc]ould not resolve`),
+		"that it could not resolve a name",
+		"Check the name. If it is right, see whether the DNS of the cluster answers (kubectl get pods -n kube-system " +
+			"-l k8s-app=kube-dns), and whether a NetworkPolicy lets port 53 through."},
+	{passing, "that a service which it calls failed, or could not be reached",
+		"See whether what the message names is up, and can be reached (NetworkPolicy, firewall); the failure may " +
+			"have passed."},
+}
+
+// sayingIn returns the first of the sayings that a message is; nil if it is none.
+func sayingIn(message string) *saying {
+	at := slices.IndexFunc(sayings, func(s saying) bool { return s.says.MatchString(message) })
+	if at < 0 {
+		return nil
+	}
+	return &sayings[at]
+}
+
+// adviceIn returns the advice on a message.
+func adviceIn(message string) string {
+	return cmp.Or(sayingIn(message), &saying{advice: "Fix what it says."}).advice
+}
+
+const wholeLog = " The whole log: kubectl logs -n NAMESPACE POD -c CONTAINER."
+
+// said returns a mishap for each saying.
+func said() (all []mishap) {
+	for i := range sayings {
+		s := &sayings[i]
+		all = append(all, mishap{"a container says " + s.means, s.advice + wholeLog, func(_ *facts, c *found) bool {
+			return c.container != "" && c.signs.End != nil && sayingIn(c.signs.End.Message) == s
+		}})
+	}
+	return all
+}
+
+// spaced matches a command that is one string, though it has several words.
+var spaced = regexp.MustCompile(`exec: "[^"]+ [^"]*": (stat |executable file not found|no such file)`)
+
+// substituted matches what a shell would replace.
+var substituted = regexp.MustCompile("\\$\\([a-z][^)]*\\)|`[^`]+`")
+
+// shell says that an argument in a message has what only a shell replaces, and none does.
+func (f *facts) shell(c *corev1.Container, message string) (text, object string) {
+	words := slices.Concat(c.Command, c.Args)
+	if slices.ContainsFunc(words, func(word string) bool { return word == "-c" || strings.HasSuffix(word, "sh") }) {
+		return "", ""
+	}
+	for _, word := range words {
+		if part := substituted.FindString(word); part != "" && strings.Contains(message, part) {
+			return part + " is passed as it is: no shell replaces it", ""
+		}
+	}
+	return "", ""
+}
