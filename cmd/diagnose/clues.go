@@ -30,7 +30,7 @@ var clues = []struct {
 	find func(f *facts, c *corev1.Container, message string) (text, object string)
 }{
 	{"heap", (*facts).heap}, {"server", (*facts).server}, {"file", (*facts).file}, {"variable", (*facts).variable},
-	{"shell", (*facts).shell}, {"value", (*facts).value},
+	{"shell", (*facts).shell}, {"account", (*facts).account}, {"value", (*facts).value},
 }
 
 // clueIn returns the first clue in the message of a container.

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -49,6 +50,30 @@ func waiting(reasons []string, parts ...string) func(*podFacts) sign {
 func noSuchImage(p *podFacts) sign {
 	s := waiting(imageReasons, "code = NotFound", "manifest unknown", ": not found")(p)
 	return either(mentions(s.text, "snapshot"), sign{}, s)
+}
+
+// registryUnknown finds that the host of an image does not exist, with the host of an image that a pod of the namespace
+// has had.
+func registryUnknown(p *podFacts) sign {
+	s := waiting(imageReasons, "no such host")(p)
+	if s.text == "" {
+		return s
+	}
+	host := func(image string) string {
+		name, _, found := strings.Cut(image, "/")
+		return textIf(found && strings.Contains(name, "."), name)
+	}
+	var own string
+	for _, c := range p.all {
+		own = either(c.Name == s.container, host(c.Image), own)
+	}
+	for _, image := range slices.Sorted(maps.Keys(p.f.near.images)) {
+		if other := host(image); own != "" && other != "" && other != own {
+			s.text += "; other images of the namespace are from " + other
+			return s
+		}
+	}
+	return sign{}
 }
 
 // missing matches the message that an object is missing.

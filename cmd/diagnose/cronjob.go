@@ -368,10 +368,17 @@ func (c *cronFacts) unstarted() {
 	}
 }
 
+// usedJobs matches how many Jobs count towards a quota.
+var usedJobs = regexp.MustCompile(`used: .*count/jobs\.batch=(\d+)`)
+
 // inQuota says how many of the Jobs that count towards a quota have ended, and which CronJob has most of these; empty
 // if an event is not about such a quota.
 func (c *cronFacts) inQuota(refusal *corev1.Event) string {
-	if !mentions(refusal.Message, "count/jobs.batch") {
+	used := usedJobs.FindStringSubmatch(refusal.Message)
+	if used == nil {
+		return ""
+	}
+	if n, _ := strconv.Atoi(used[1]); n > len(c.jobs) { // not all are given
 		return ""
 	}
 	of, ended := map[string]int{}, 0

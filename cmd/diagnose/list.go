@@ -41,3 +41,12 @@ func refusals(rows []row) []row {
 	}
 	return rows
 }
+
+// The groups of rows.
+const (
+	_ = iota
+	groupEnd
+	groupSuspended
+	groupCreation
+	groupRunning
+)

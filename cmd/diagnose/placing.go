@@ -345,6 +345,23 @@ func scaleUpRefused(p *podFacts) (s sign) {
 	return s
 }
 
+// noMachines matches what clouds say that have no machine of the kind that is asked for, as autoscalers report it.
+var noMachines = regexp.MustCompile(`(?i)out of resources|insufficient ?(instance)? ?capacity|AllocationFailed|` +
+	`SkuNotAvailable|RESOURCE_POOL_EXHAUSTED`)
+
+// soldOut finds that an autoscaler asks for nodes, and the cloud has none.
+func soldOut(p *podFacts) sign {
+	e := lastEvent(p.events, func(e *corev1.Event) bool { return addsNoNode(e) && noMachines.MatchString(e.Message) })
+	s := scaleUpRefused(p)
+	if e == nil || s.text == "" {
+		return sign{}
+	}
+	if e != s.event {
+		s.text, s.event = oneLine(e.Message)+"; "+s.text, e
+	}
+	return s
+}
+
 // noPodsLeft finds the same where nodes run as many pods as they may.
 func noPodsLeft(p *podFacts) sign {
 	text, _ := p.schedulerSays()

@@ -14,76 +14,78 @@ type saying struct {
 	// says matches the message. means completes "a container says …", and advice says what to do.
 	says          *regexp.Regexp
 	means, advice string
+	account       bool // it is about an account, whose Secret or ServiceAccount the template names
 }
 
 // sayings lists the troubles in the order of their rank.
 var sayings = []saying{
 	{regexp.MustCompile(`uncorrectable ECC|fallen off the bus|[Hh]ardware [Ee]rror`),
 		"that hardware has failed",
-		"Hardware of node NODE seems to have failed: cordon the node, and have it examined."},
+		"Hardware of node NODE seems to have failed: cordon the node, and have it examined.", false},
 	{regexp.MustCompile(`PKIX path|signed by unknown authority|(?i:certificate.verify.failed)|local issuer certificate|` +
 		`self[- ]signed certificate|certificate has expired`),
 		"that it does not trust the certificate of a server",
 		"See the certificate of the server: if it has expired, renew it there; if an authority of your own signed " +
-			"it, mount the certificate of that authority where the program of container CONTAINER looks for it."},
+			"it, mount the certificate of that authority where the program of container CONTAINER looks for it.",
+		false},
 	{regexp.MustCompile(`HOST IDENTIFICATION HAS CHANGED|[Hh]ost key verification failed`),
 		"that a server has another host key than the one that is known",
 		"Have the owner of the server confirm the new key before you write it to known_hosts: somebody may stand " +
-			"between."},
+			"between.", false},
 	{regexp.MustCompile(`NoCredentials|Unable to locate credentials|could not find default credentials|` +
 		`DefaultCredentialsError|EnvironmentCredential`),
 		"that it has no credentials for a cloud",
 		"Give the pods a ServiceAccount with a role of the cloud (serviceAccountName of the pod template), or the " +
-			"credentials from a Secret."},
+			"credentials from a Secret.", true},
 	{regexp.MustCompile(`(?i)(invalid|illegal) header (field )?value`),
 		"that a header has a value which is not valid",
 		"See whether the value ends with a line break in the Secret or ConfigMap that it is from: echo writes one, " +
-			"printf and --from-literal do not."},
+			"printf and --from-literal do not.", true},
 	{regexp.MustCompile(`ExpiredToken|InvalidClientTokenId|(?i:token (is |has )?expired)|password authentication failed|` +
 		`Access denied for user|(?i:authentication (failed|required))|401:? (Unauthorized|Client Error)|` +
 		`HTTP\W{0,3}401|(?i:unauthenticated|invalid credentials|publickey\)|incorrect username or password|` +
 		`user account has been (temporarily )?locked)`),
 		"that a server does not accept its credentials",
-		"Renew or correct the credentials that container CONTAINER uses. Variables are read when a pod starts."},
+		"Renew or correct the credentials that container CONTAINER uses. Variables are read when a pod starts.", true},
 	{regexp.MustCompile(`AccessDenied|403:? (Forbidden|Client Error)|HTTP\W{0,3}403|permission denied for |` +
 		`PERMISSION_DENIED|(?i:not authorized|insufficient privilege|insufficient permission)|is forbidden: User`),
 		"that it may not do something on a server",
-		"Grant what the message names to the account that container CONTAINER uses there, or let it use another one."},
+		"Grant what the message names to the account that container CONTAINER uses there, or use another one.", true},
 	{regexp.MustCompile(`(?i)no space left on device|ENOSPC|disk full|disk quota exceeded`),
 		"that there is no space left where it writes",
 		"Free space where container CONTAINER writes, or use a larger volume. Without a volume, that is the disk of " +
-			"node NODE."},
+			"node NODE.", false},
 	{regexp.MustCompile(`ModuleNotFoundError|No module named|Cannot find module|ClassNotFoundException|` +
 		`NoClassDefFoundError|cannot open shared object file|GLIBC\S* not found|cannot load such file`),
 		"that its image lacks a library",
-		"Build the image with what the message names, or use the image before."},
+		"Build the image with what the message names, or use the image before.", false},
 	{regexp.MustCompile(`(?i)lock wait timeout|deadlock detected|could not obtain lock|the state lock|lock timeout|` +
 		`database is locked|already locked|unable to create lock`),
 		"that somebody else holds a lock",
-		"Find out who holds the lock, and whether they still work, before you break it."},
+		"Find out who holds the lock, and whether they still work, before you break it.", false},
 	{regexp.MustCompile(`(?i)too many (clients|connections)|remaining connection slots`),
 		"that a server has no connection left",
 		"Let fewer pods run at once (spec.parallelism can be lowered while a Job runs), or raise the limit of the " +
-			"server."},
+			"server.", false},
 	{regexp.MustCompile(`(?i)read-only transaction|read[- ]only replica|read-only mode|--read-only option`),
 		"that a database takes no writes",
-		"See whether the database has failed over or is full: what the container calls only reads."},
+		"See whether the database has failed over or is full: what the container calls only reads.", false},
 	{regexp.MustCompile(`(?:relation|column) \S+ (?:of relation \S+ )?does not exist|Unknown column|` +
 		`no such (?:table|column)|Table '[^']+' doesn't exist|Undefined(?:Table|Column)`),
 		"that a database lacks a table or a column",
-		"See whether the migration that makes it has run there, and whether it is the right database."},
+		"See whether the migration that makes it has run there, and whether it is the right database.", false},
 	{regexp.MustCompile(`(?i)unrecognized argument|unknown (shorthand )?(flag|option|command)|no such option|` +
 		`flag provided but not defined|unexpected argument|invalid option`),
 		"that it does not know an argument",
-		"Correct the arguments of container CONTAINER, or use an image whose program has them."},
+		"Correct the arguments of container CONTAINER, or use an image whose program has them.", false},
 	{regexp.MustCompile(`lookup \S+( on \S+)?: |[Nn]ame or service not known|[Ff]ailed to resolve|getaddrinfo|` +
 		`failure in name resolution|UnknownHostException|could not translate host name|[Cc]ould not resolve`),
 		"that it could not resolve a name",
 		"Check the name. If it is right, see whether the DNS of the cluster answers (kubectl get pods -n kube-system " +
-			"-l k8s-app=kube-dns), and whether a NetworkPolicy lets port 53 through."},
+			"-l k8s-app=kube-dns), and whether a NetworkPolicy lets port 53 through.", false},
 	{passing, "that a service which it calls failed, or could not be reached",
 		"See whether what the message names is up, and can be reached (NetworkPolicy, firewall); the failure may " +
-			"have passed."},
+			"have passed.", false},
 }
 
 // sayingIn returns the first of the sayings that a message is; nil if it is none.
@@ -111,6 +113,27 @@ func said() (all []mishap) {
 		}})
 	}
 	return all
+}
+
+// account says from where a container has its credentials, if a server does not accept them.
+func (f *facts) account(c *corev1.Container, message string) (text, object string) {
+	if s := sayingIn(message); s == nil || !s.account {
+		return "", ""
+	}
+	var from []string
+	for _, v := range c.Env {
+		if ref := cmp.Or(v.ValueFrom, &corev1.EnvVarSource{}).SecretKeyRef; ref != nil {
+			from = append(from, "variable "+v.Name+" is from key "+ref.Key+" of Secret "+ref.Name)
+		}
+	}
+	for _, v := range c.EnvFrom {
+		if v.SecretRef != nil {
+			from = append(from, "variables are from Secret "+v.SecretRef.Name)
+		}
+	}
+	const most = 3
+	return cmp.Or(strings.Join(from[:min(most, len(from))], ", "), "the pods run as ServiceAccount "+
+		cmp.Or(f.Job.Spec.Template.Spec.ServiceAccountName, "default")), ""
 }
 
 // spaced matches a command that is one string, though it has several words.

@@ -19,15 +19,6 @@ const (
 	describeAdvice = "Read the events: kubectl describe pod -n NAMESPACE POD."
 )
 
-// The groups of rows.
-const (
-	_ = iota
-	groupEnd
-	groupSuspended
-	groupCreation
-	groupRunning
-)
-
 // causes is the table of causes, in the order of their rank. Causes that make the rest meaningless
 // come first, then causes that end or hold the Job, then causes that keep pods from being created or
 // from running, then the reasons for the decision. If several rows apply to a pod, the first counts.
@@ -287,6 +278,10 @@ var causes = slices.Concat([]row{
 		means: "a volume of the pods can be on one node at a time, and another pod of the same Job has it there",
 		advice: "Set spec.parallelism to 1, or give the pods a volume that several nodes can mount (ReadWriteMany), " +
 			"or one each: a volume claim template (volumes[].ephemeral)." + templateAdvice, pod: volumeShared},
+	{code: "ScaleUpRefused", attention: AttentionStuck, cannot: "cannot be scheduled, and the cloud has no machine",
+		means:  "an event says that the cloud has none of the machines that the autoscaler asks for",
+		advice: "Wait: the autoscaler tries again. Pods that may use another zone or type of machine start sooner.",
+		pod:    soldOut},
 	{code: "ScaleUpRefused", attention: AttentionStuck, cannot: "cannot be scheduled, and no node is added",
 		means: "nodes run as many pods as they may, and an event says that the autoscaler adds none",
 		advice: "Raise the maximum size of a node group that fits, or how many pods a node may run, or wait until " +
@@ -358,7 +353,7 @@ var causes = slices.Concat([]row{
 		pod: waiting(imageReasons, "500 Internal Server Error", "502 Bad Gateway", "503 Service Unavailable",
 			"504 Gateway Time")},
 	{means: "a node has no space for the image",
-		advice: "Free space on node NODE. A pod that is deleted counts as failed, and may get another node.",
+		advice: "Free space on node NODE if something else fills its disk. Else use nodes with a larger disk.",
 		pod:    waiting(imageReasons, "no space left on device")},
 	{means: "pulling an image was interrupted",
 		advice: "Wait: the kubelet tries again. If it repeats, look at the network and the disk of node NODE.",
@@ -366,6 +361,8 @@ var causes = slices.Concat([]row{
 	{means: "an image does not exist for the platform of the node",
 		advice: "Build the image for this platform, or select other nodes." + templateAdvice,
 		pod:    waiting(imageReasons, "no match for platform", "no matching manifest")},
+	{means: "the host of an image does not exist, and other images of the namespace are from another one",
+		advice: "Check the name of the registry in the image." + templateAdvice, pod: registryUnknown},
 	{means: "a node cannot reach the registry",
 		advice: "If pods on other nodes say the same, look at the registry; else check the DNS, the proxy, the " +
 			"firewall and the certificates of node NODE.",

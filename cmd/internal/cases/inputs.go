@@ -233,6 +233,7 @@ var writers = []struct{ component, kind, reasons string }{
 	{"cronjob-controller", "Normal", "JobAlreadyActive SuccessfulCreate SuccessfulDelete"},
 	{"cronjob-controller", "Warning", "FailedCreate InvalidSchedule MissSchedule UnknownTimeZone UnparseableSchedule"},
 	{"cluster-autoscaler", "Normal", "NotTriggerScaleUp ScaleDown TriggeredScaleUp"},
+	{"cluster-autoscaler", "Warning", "FailedScaleUp"}, // of GKE
 	{"karpenter", "Normal", "Evicted Nominated"},
 	{"karpenter", "Warning", "FailedScheduling SpotInterrupted"},
 	{"batch/job-kueue-controller", "Normal", "Stopped"},
