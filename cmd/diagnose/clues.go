@@ -44,15 +44,12 @@ func (f *facts) clueIn(container, message string) clue {
 	return clue{}
 }
 
-// What programs say that have used up their heap, and the options that limit it.
-var (
-	outOfHeap = regexp.MustCompile(`heap out of memory|Java heap space|OutOfMemoryError`)
-	heapLimit = regexp.MustCompile(`--max-old-space-size[= ]\d+|-Xmx\w+|-XX:MaxRAMPercentage=[\d.]+`)
-)
+// heapLimit matches the options that limit a heap.
+var heapLimit = regexp.MustCompile(`--max-old-space-size[= ]\d+|-Xmx\w+|-XX:MaxRAMPercentage=[\d.]+`)
 
 // heap says which option limits a heap that is used up.
 func (f *facts) heap(c *corev1.Container, message string) (text, object string) {
-	if !outOfHeap.MatchString(message) {
+	if !speaks(message, "heap out of memory", "java heap space", "outofmemoryerror") {
 		return "", ""
 	}
 	limit, where := heapLimit.FindString(strings.Join(slices.Concat(c.Command, c.Args), " ")), "its command"
@@ -176,16 +173,13 @@ func troubleOf(pod *corev1.Pod) string {
 	return joined(": ", "is "+string(pod.Status.Phase)+" and not ready", oneLine(pod.Status.Message))
 }
 
-// What programs say of a file that is not there, and a path.
-var (
-	noFile = regexp.MustCompile(`(?i)no such file|not found|cannot open|can't open|not a directory|does not exist|` +
-		`FileNotFound|ENOENT`)
-	paths = regexp.MustCompile(`/[\w.@-]+(?:/[\w.@-]+)*`)
-)
+// paths matches the paths of files.
+var paths = regexp.MustCompile(`/[\w.@-]+(?:/[\w.@-]+)*`)
 
 // file says that a ConfigMap or a Secret does not have the file which a container looks for where it is mounted.
 func (f *facts) file(c *corev1.Container, message string) (text, object string) {
-	if !noFile.MatchString(message) {
+	if len(c.VolumeMounts) == 0 || !speaks(message, "no such file", "not found", "cannot open", "can't open",
+		"not a directory", "does not exist", "filenotfound", "enoent") {
 		return "", ""
 	}
 	for _, path := range paths.FindAllString(message, -1) {
@@ -253,6 +247,10 @@ var unset = regexp.MustCompile(`(?:KeyError: '?|(?i:env(?:ironment)?|variables?|
 
 // variable says that a container has no variable of the name that it needs.
 func (f *facts) variable(c *corev1.Container, message string) (text, object string) {
+	if !speaks(message, "keyerror", "env", "variable", "missing", "required", "undefined", "not set", "not defined",
+		"unset", "empty", "must be", "unbound", "parameter") {
+		return "", "" // the pattern takes long
+	}
 	m := unset.FindStringSubmatch(message)
 	if m == nil {
 		return "", ""

@@ -52,8 +52,8 @@ func noSuchImage(p *podFacts) sign {
 	return either(mentions(s.text, "snapshot"), sign{}, s)
 }
 
-// registryUnknown finds that the host of an image does not exist, with the host of an image that a pod of the namespace
-// has had.
+// registryUnknown finds that the host of an image does not exist, and that a pod of the namespace has had an image from
+// a host of almost that name.
 func registryUnknown(p *podFacts) sign {
 	s := waiting(imageReasons, "no such host")(p)
 	if s.text == "" {
@@ -68,12 +68,23 @@ func registryUnknown(p *podFacts) sign {
 		own = either(c.Name == s.container, host(c.Image), own)
 	}
 	for _, image := range slices.Sorted(maps.Keys(p.f.near.images)) {
-		if other := host(image); own != "" && other != "" && other != own {
+		if other := host(image); own != "" && other != own && similar(own, other) {
 			s.text += "; other images of the namespace are from " + other
 			return s
 		}
 	}
 	return sign{}
+}
+
+// similar reports whether two names differ in two letters at most, side by side.
+func similar(a, b string) bool {
+	for a != "" && b != "" && a[0] == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	for a != "" && b != "" && a[len(a)-1] == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	return max(len(a), len(b)) <= 2
 }
 
 // missing matches the message that an object is missing.

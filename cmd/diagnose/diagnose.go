@@ -133,9 +133,11 @@ type found struct {
 	how string
 	// signs is how a pod failed.
 	signs fault
-	// differs is what sets the way in which a pod failed apart, and clue what its message names.
+	// differs is what sets the way in which a pod failed apart. clue is what its message names, and saying what many
+	// programs say.
 	differs contrast
 	clue    clue
+	saying  *saying
 	// failing says that pods failed as this one did until the deadline of the Job.
 	failing bool
 	// systemOOM says that the node ran out of memory.

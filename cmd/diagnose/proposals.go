@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -205,11 +204,6 @@ func oneIndexFails(w *whatIf) (is Pattern) {
 // fewest is the number of failures from which they may be a pattern.
 const fewest = 3
 
-// passing matches the messages of failures that a later try may not have.
-var passing = regexp.MustCompile(`(?i)connection (refused|reset|timed out)|i/o timeout|deadline exceeded|` +
-	`no such host|temporary failure|service unavailable|too many requests|bad gateway|gateway time-?out|` +
-	`\bHTTP\W{0,3}(429|50[234])\b`)
-
 // sameExitCode finds that most failures are one exit code of a container, after which no retry has succeeded. From 128
 // on, a signal ended the container: memory, or whoever stops pods. Failures on one of several nodes may be its fault.
 func sameExitCode(w *whatIf) (is Pattern) {
@@ -224,7 +218,7 @@ func sameExitCode(w *whatIf) (is Pattern) {
 	goesOn := func(r *record) bool { return w.failureReason() == "" && !w.failedIndexes().Contains(r.Index) }
 	switch {
 	case len(g.Pods) < fewest || 2*len(g.Pods) <= len(w.counted), code < 1 || code > 127,
-		fault.disrupted || g.example.Pod.Status.Reason != "" || passing.MatchString(g.Message),
+		fault.disrupted || g.example.Pod.Status.Reason != "" || speaks(g.Message, passing...),
 		w.Job.Spec.SuccessPolicy != nil && !perIndex,
 		g.node != "" || len(g.Nodes) == 1 && slices.ContainsFunc(w.pods, elsewhere),
 		either(w.Indexed(), slices.ContainsFunc(g.records, succeeds), w.Progress.Succeeded > 0),

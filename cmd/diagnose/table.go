@@ -361,7 +361,7 @@ var causes = slices.Concat([]row{
 	{means: "an image does not exist for the platform of the node",
 		advice: "Build the image for this platform, or select other nodes." + templateAdvice,
 		pod:    waiting(imageReasons, "no match for platform", "no matching manifest")},
-	{means: "the host of an image does not exist, and other images of the namespace are from another one",
+	{means: "the host of an image does not exist, and images of the namespace are from one of almost that name",
 		advice: "Check the name of the registry in the image." + templateAdvice, pod: registryUnknown},
 	{means: "a node cannot reach the registry",
 		advice: "If pods on other nodes say the same, look at the registry; else check the DNS, the proxy, the " +
