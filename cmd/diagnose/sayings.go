@@ -148,9 +148,17 @@ func (f *facts) account(c *corev1.Container, message string) (text, object strin
 			from = append(from, "variables are from Secret "+v.SecretRef.Name)
 		}
 	}
+	for _, v := range f.Job.Spec.Template.Spec.Volumes {
+		if v.Secret != nil && slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool {
+			return m.Name == v.Name
+		}) {
+			from = append(from, "volume "+v.Name+" is Secret "+v.Secret.SecretName)
+		}
+	}
+	runs := speaks(message, "credentials", "accessdenied", "assumerole", "forbidden: user")
 	const most = 3
-	return cmp.Or(strings.Join(from[:min(most, len(from))], ", "), "the pods run as ServiceAccount "+
-		cmp.Or(f.Job.Spec.Template.Spec.ServiceAccountName, "default")), ""
+	return cmp.Or(strings.Join(from[:min(most, len(from))], ", "), textIf(runs, "the pods run as ServiceAccount "+
+		cmp.Or(f.Job.Spec.Template.Spec.ServiceAccountName, "default"))), ""
 }
 
 // spaced matches a command that is one string, though it has several words.
