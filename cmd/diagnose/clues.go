@@ -92,7 +92,7 @@ func (f *facts) serverOf(names []string) (text, object string) {
 		case len(pods) > 0:
 			pod := pods[0]
 			return name + " is pod " + pod.Name + ", which " + troubleOf(pod), "pod/" + pod.Name
-		case service != nil && len(f.near.all) > 0 && len(service.at("spec", "selector")) > 0:
+		case service != nil:
 			return "no pod given has the labels that Service " + name + " selects", "service/" + name
 		}
 	}
@@ -117,7 +117,8 @@ func (f *facts) waitsFor(container string) string {
 // roles are the ends of the names of Services that several of a server's Services have.
 var roles = regexp.MustCompile(`-(rw|ro|primary|master|headless|svc|service)$`)
 
-// behind returns the pods of other owners behind the name or the address of a server, and its Service if it is given.
+// behind returns the pods of other owners behind the name or the address of a server, and its Service if that selects
+// them.
 func (f *facts) behind(name string) (pods []*corev1.Pod, service object) {
 	parts := append(strings.Split(name, "."), "", "")
 	namespace := f.Job.Namespace
@@ -129,26 +130,24 @@ func (f *facts) behind(name string) (pods []*corev1.Pod, service object) {
 	if at := f.addresses[name]; at != nil {
 		service = at
 	}
-	if selector := service.at("spec", "selector"); len(selector) > 0 {
-		for _, pod := range in.all {
-			selected := !hasEnded(pod)
-			for k := range selector {
-				selected = selected && pod.Labels[k] == selector.text(k)
-			}
-			if selected {
-				pods = append(pods, pod)
-			}
+	pods = f.served[service.uid()]
+	if service != nil && f.around[namespace] == nil && len(in.all) > 0 {
+		pods = selectedBy(service, in.all)
+	}
+	if pods != nil {
+		if slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return metav1.IsControlledBy(pod, f.Job) }) {
+			return nil, nil
 		}
 		return pods, service
 	}
 	if pod := in.addresses[name]; pod != nil && !metav1.IsControlledBy(pod, f.Job) {
-		return []*corev1.Pod{pod}, service
+		return []*corev1.Pod{pod}, nil
 	}
 	of := in.workloads[parts[0]]
 	if len(of) == 0 {
 		of = in.workloads[roles.ReplaceAllString(parts[0], "")]
 	}
-	return of, service
+	return of, nil
 }
 
 // troubleOf says why a pod does not serve; empty if it is ready.
@@ -183,16 +182,19 @@ func (f *facts) file(c *corev1.Container, message string) (text, object string) 
 		return "", ""
 	}
 	for _, path := range paths.FindAllString(message, -1) {
+		var at corev1.VolumeMount // the innermost one around the path
 		for _, mount := range c.VolumeMounts {
-			file, in := strings.CutPrefix(path, strings.TrimSuffix(mount.MountPath, "/")+"/")
-			if mount.SubPath != "" {
-				file, in = mount.SubPath, path == mount.MountPath
-			}
-			from, has := f.filesOf(mount.Name)
-			if in && from != "" && !slices.Contains(has, file) {
-				return from + ", mounted at " + mount.MountPath + ", has no file " + file + textIf(len(has) > 0 &&
-					len(has) < 6, "; it has "+list(has)), strings.ToLower(strings.Replace(from, " ", "/", 1))
-			}
+			in := path == mount.MountPath || strings.HasPrefix(path, strings.TrimSuffix(mount.MountPath, "/")+"/")
+			at = either(in && len(mount.MountPath) > len(at.MountPath), mount, at)
+		}
+		file := strings.TrimPrefix(strings.TrimPrefix(path, at.MountPath), "/")
+		if path == at.MountPath {
+			file = at.SubPath
+		}
+		from, has := f.filesOf(at.Name)
+		if from != "" && file != "" && !slices.Contains(has, file) && (at.SubPath == "") == (path != at.MountPath) {
+			return from + ", mounted at " + at.MountPath + ", has no file " + file + textIf(len(has) > 0 &&
+				len(has) < 6, "; it has "+list(has)), strings.ToLower(strings.Replace(from, " ", "/", 1))
 		}
 	}
 	return "", ""
@@ -229,15 +231,9 @@ func (f *facts) filesOf(volume string) (from string, has []string) {
 
 // keysOf returns the keys of a ConfigMap or a Secret.
 func keysOf(o object) []string {
-	return slices.Sorted(maps.Keys(mapOf(o.at("data"), o.at("binaryData"))))
-}
-
-func mapOf(all ...object) object {
-	of := object{}
-	for _, o := range all {
-		maps.Copy(of, o)
-	}
-	return of
+	keys := slices.AppendSeq(slices.Collect(maps.Keys(o.at("data"))), maps.Keys(o.at("binaryData")))
+	slices.Sort(keys)
+	return keys
 }
 
 // unset matches what programs say of a variable that is not set.
@@ -273,13 +269,13 @@ func (f *facts) variable(c *corev1.Container, message string) (text, object stri
 	for _, from := range c.EnvFrom {
 		o := f.envFrom(from)
 		if o == nil {
-			return "", "" // nobody knows
+			return "", "" // its keys are not known
 		}
 		for _, k := range keysOf(o) {
 			has = append(has, from.Prefix+k)
 		}
 	}
-	if c.Image == "" || slices.Contains(has, name) {
+	if c.Image == "" || slices.Contains(has, name) { // without an image it is not of the template
 		return "", ""
 	}
 	return "the pod template gives container " + c.Name + " no variable " + name +

@@ -218,9 +218,8 @@ func crashing(is func(*podFacts, container) bool) func(*podFacts) sign {
 			backsOff := w != nil && w.Reason == crashLoop &&
 				(c.RestartCount >= 3 || last == nil || p.f.overdue(c.ended()))
 			if (backsOff || p.loops(c)) && is(p, c) && !notStarted(last) {
-				says := cmp.Or(last, &corev1.ContainerStateTerminated{}).Message
-				return sign{text: joined("; ", joined(": ", c.String(), textIf(w != nil, crashLoop))+p.restarts(c),
-					p.f.clueIn(c.Name, says).text), container: c.Name, says: says}
+				return sign{text: joined(": ", c.String(), textIf(w != nil, crashLoop)) + p.restarts(c),
+					container: c.Name, says: cmp.Or(last, &corev1.ContainerStateTerminated{}).Message}
 			}
 		}
 		return s

@@ -175,8 +175,9 @@ type world struct {
 	podsOf map[key][]string        // by a Job, the pods with events that have such a name
 	makers map[key]types.UID       // by a pod, the Job whose events name it
 
-	around    map[string]*crowd // by namespace
-	addresses map[string]object // Services, by their IP address; that of one without is no name of a server
+	around    map[string]*crowd           // by namespace
+	served    map[types.UID][]*corev1.Pod // by a Service that selects pods, those that have not ended
+	addresses map[string]object           // Services, by their IP address; that of one without is no name of a server
 
 	allNodes bool // there is no node besides those given
 }
@@ -190,7 +191,8 @@ func newWorld(evidence []Evidence) (w world) {
 	}
 	w = world{map[types.UID][]*corev1.Event{}, map[key][]*corev1.Event{}, map[string]*corev1.Node{}, nil,
 		map[key]object{}, map[types.UID]object{}, nil, map[string][]string{}, map[key][]*corev1.Event{},
-		map[key][]string{}, map[key]types.UID{}, map[string]*crowd{}, map[string]object{}, false}
+		map[key][]string{}, map[key]types.UID{}, map[string]*crowd{}, map[types.UID][]*corev1.Pod{},
+		map[string]object{}, false}
 	pods := map[string][]*corev1.Pod{}
 	for _, given := range evidence {
 		w.allNodes = w.allNodes || given.AllNodes
@@ -222,14 +224,19 @@ func newWorld(evidence []Evidence) (w world) {
 				if o.uid() != "" {
 					w.uids[o.uid()] = o
 				}
-				if o.text("kind") == "Service" {
-					w.addresses[o.text("spec", "clusterIP")] = o
-				}
 			}
 		}
 	}
 	for namespace, of := range pods {
 		w.around[namespace] = crowdOf(of)
+	}
+	for _, o := range w.objects {
+		if o.text("kind") == "Service" {
+			w.addresses[o.text("spec", "clusterIP")] = o
+			if in := w.around[o.text("metadata", "namespace")]; in != nil {
+				w.served[o.uid()] = selectedBy(o, in.all)
+			}
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.nodes)) {
 		for _, t := range w.nodes[name].Spec.Taints {
@@ -249,6 +256,25 @@ func newWorld(evidence []Evidence) (w world) {
 		slices.SortStableFunc(all, byTime)
 	}
 	return w
+}
+
+// selectedBy returns the pods that a Service selects and that have not ended; nil if it selects none by labels.
+func selectedBy(service object, pods []*corev1.Pod) []*corev1.Pod {
+	selector := service.at("spec", "selector")
+	if len(selector) == 0 {
+		return nil
+	}
+	all := []*corev1.Pod{}
+	for _, pod := range pods {
+		selected := !hasEnded(pod)
+		for k := range selector {
+			selected = selected && pod.Labels[k] == selector.text(k)
+		}
+		if selected {
+			all = append(all, pod)
+		}
+	}
+	return all
 }
 
 func byTime(a, b *corev1.Event) int { return timeOf(a).Compare(timeOf(b)) }

@@ -207,7 +207,8 @@ func (a *symptom) found(f *facts) (c found) {
 	}
 	s, pod := a.signs[a.most], a.pods[a.most]
 	c.pod, c.container, c.node = pod.Name, s.container, cmp.Or(s.node, pod.Spec.NodeName)
-	c.text = fmt.Sprintf("%d of %s %s: %s", len(a.pods), count(f.Progress.Active, "active pod"), a.cannot, s.text)
+	c.text = joined("; ", fmt.Sprintf("%d of %s %s: %s", len(a.pods), count(f.Progress.Active, "active pod"), a.cannot,
+		s.text), f.clueIn(s.container, s.says).text)
 	c.evidence, c.how = []string{cmp.Or(s.about, "pod/"+pod.Name)}, adviceIn(s.says)
 	if s.event != nil {
 		c.evidence = append(c.evidence, f.eventText(s.event))

@@ -49,8 +49,8 @@ var sayings = []saying{
 		false},
 	{[]string{"host identification has changed", "host key verification failed"},
 		"that a server has another host key than the one that is known",
-		"Have the owner of the server confirm the new key before you write it to known_hosts: somebody may stand " +
-			"between.", false},
+		"Have the owner of the server confirm the new key before you write it to known_hosts: it may be that of " +
+			"another server.", false},
 	{[]string{"nocredentials", "unable to locate credentials", "could not find default credentials",
 		"defaultcredentialserror", "environmentcredential"}, "that it has no credentials for a cloud",
 		"Give the pods a ServiceAccount with a role of the cloud (serviceAccountName of the pod template), or the " +
@@ -78,8 +78,8 @@ var sayings = []saying{
 		"that its image lacks a library",
 		"Build the image with what the message names, or use the image before.", false},
 	{[]string{"lock wait timeout", "deadlock detected", "could not obtain lock", "the state lock", "lock timeout",
-		"database is locked", "already locked", "unable to create lock"}, "that somebody else holds a lock",
-		"Find out who holds the lock, and whether they still work, before you break it.", false},
+		"database is locked", "already locked", "unable to create lock"}, "that a lock is held",
+		"Find out what holds the lock, and whether it still runs, before you break it.", false},
 	{[]string{"too many clients", "too many connections", "remaining connection slots"},
 		"that a server has no connection left",
 		"Let fewer pods run at once (spec.parallelism can be lowered while a Job runs), or raise the limit of the " +
