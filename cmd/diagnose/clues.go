@@ -303,6 +303,22 @@ func (f *facts) keyMissing(kind, name, k, variable string) (text, object string)
 // quoted matches a word in quotes.
 var quoted = regexp.MustCompile("[\"'`]([^\"'`\\s]{3,80})[\"'`]")
 
+// namesIn returns the servers that a message names, by address, by a name with at least two dots or by one with a port, and
+// the words in quotes, in order.
+func namesIn(message string) (names []string) {
+	for _, m := range quoted.FindAllStringSubmatch(message, -1) {
+		names = append(names, m[1])
+	}
+	for _, word := range hosts.FindAllString(message, -1) {
+		name, port, _ := strings.Cut(strings.Trim(word, `"'/@`), ":")
+		if strings.Count(name, ".") > 1 || len(port) > 2 && strings.ContainsAny(name, "abcdefghijklmnopqrstuvwxyz") {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // value says where a value that a message quotes, or the name of a server in it, comes from: a variable or a ConfigMap.
 func (f *facts) value(c *corev1.Container, message string) (text, object string) {
 	var words []string

@@ -48,6 +48,9 @@ type Cause struct {
 	// Evidence names the objects and events that show the cause: "pod/train-0", "event FailedMount
 	// of pod/train-0 at 12:29:00Z". It is empty if the Job itself shows it.
 	Evidence []string
+	// Names are the servers, and the words in quotes, that the message of the container or of the event has. If the
+	// causes of several Jobs share some, they may have one cause.
+	Names []string
 }
 
 // Attention is the kind of attention that a Job needs.
@@ -138,6 +141,7 @@ type found struct {
 	differs contrast
 	clue    clue
 	saying  *saying
+	message string // of the container or the event
 	// failing says that pods failed as this one did until the deadline of the Job.
 	failing bool
 	// systemOOM says that the node ran out of memory.
@@ -225,7 +229,7 @@ func (f *facts) cause(r row, c found, least Attention) Cause {
 		template := f.filled(templateAdvice, c)
 		advice = joined(" ", strings.ReplaceAll(advice, template, ""), injected)
 	}
-	return Cause{reason, advice, c.pods, pod, c.container, attention, c.evidence}
+	return Cause{reason, advice, c.pods, pod, c.container, attention, c.evidence, namesIn(c.message)}
 }
 
 // needed lists the causes by which pods lack an object.

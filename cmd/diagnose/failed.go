@@ -284,8 +284,8 @@ func (f *facts) show(c *found, r *record) {
 	c.signs = f.faultOf(r)
 	c.pods, c.pod, c.container, c.node = []string{r.Pod.Name}, r.Pod.Name, c.signs.Container, r.Pod.Spec.NodeName
 	c.evidence, c.differs = []string{"pod/" + r.Pod.Name}, contrast{}
-	message := cmp.Or(c.signs.End, &corev1.ContainerStateTerminated{}).Message
-	c.clue, c.saying = f.clueIn(c.container, message), sayingIn(message)
+	c.message = cmp.Or(c.signs.End, &corev1.ContainerStateTerminated{}).Message
+	c.clue, c.saying = f.clueIn(c.container, c.message), sayingIn(c.message)
 	c.object = c.clue.object
 	if g := f.digest.groupOfPod(r); g != nil {
 		c.differs = g.differs

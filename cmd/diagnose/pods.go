@@ -210,6 +210,10 @@ func (a *symptom) found(f *facts) (c found) {
 	c.text = joined("; ", fmt.Sprintf("%d of %s %s: %s", len(a.pods), count(f.Progress.Active, "active pod"), a.cannot,
 		s.text), f.clueIn(s.container, s.says).text)
 	c.evidence, c.how = []string{cmp.Or(s.about, "pod/"+pod.Name)}, adviceIn(s.says)
+	c.message = s.says
+	if s.says == "" {
+		c.message = s.text
+	}
 	if s.event != nil {
 		c.evidence = append(c.evidence, f.eventText(s.event))
 	}

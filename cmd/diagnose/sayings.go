@@ -18,8 +18,10 @@ type saying struct {
 }
 
 // speaks reports whether a message has one of the parts, which are in lower case. A * stands for anything.
-func speaks(message string, parts ...string) bool {
-	message = strings.ToLower(message)
+func speaks(message string, parts ...string) bool { return contains(strings.ToLower(message), parts) }
+
+// contains does the same with a message in lower case.
+func contains(message string, parts []string) bool {
 	return slices.ContainsFunc(parts, func(part string) bool {
 		rest, has := message, true
 		for piece := range strings.SplitSeq(part, "*") {
@@ -34,6 +36,8 @@ func speaks(message string, parts ...string) bool {
 // passing lists parts of the messages of failures that a later try may not have.
 var passing = []string{"connection refused", "connection reset", "connection timed out", "i/o timeout",
 	"deadline exceeded", "no such host", "temporary failure", "service unavailable", "too many requests",
+	"no route to host", "network is unreachable", "server closed the connection", "broken pipe", "reset by peer",
+	"is starting up", "is shutting down", "connection was closed", "timed out", "econnrefused", "etimedout", "econnreset",
 	"bad gateway", "gateway timeout", "gateway time-out", "http 429", "http 502", "http 503", "http 504",
 	"http/1.1 429", "http/1.1 502", "http/1.1 503", "http/1.1 504"}
 
@@ -41,6 +45,40 @@ var passing = []string{"connection refused", "connection reset", "connection tim
 var sayings = []saying{
 	{[]string{"uncorrectable ecc", "fallen off the bus", "hardware error"}, "that hardware has failed",
 		"Hardware of node NODE seems to have failed: cordon the node, and have it examined.", false},
+	{[]string{"insufficient shared memory", "out of shared memory", "unable to write to file </torch",
+		"bus error", "'/dev/shm",
+		"unable to open shared memory", "could not resize shared memory"}, "that its shared memory is used up",
+		"Mount an emptyDir of medium Memory at /dev/shm in the pod template: it has 64 MB by default. What is " +
+			"written there counts against the memory limit.", false},
+	{[]string{"cuda out of memory", "cuda error: out of memory", "cublas_status_alloc_failed",
+		"cuda_error_out_of_memory", "outofmemoryerror: cuda"}, "that a GPU has no memory left",
+		"Make it use less memory of the GPU (a smaller batch, fewer processes per GPU), or select nodes with larger " +
+			"GPUs: the memory limit of the container does not count there.", false},
+	{[]string{"cuda driver version is insufficient", "no kernel image is available", "no cuda-capable device",
+		"found no nvidia driver", "no cuda gpus are available", "could not load dynamic library 'libcuda",
+		"failed to initialize nvml"}, "that it cannot use a GPU",
+		"See whether container CONTAINER requests a GPU (nvidia.com/gpu), and whether the driver and the GPU of node " +
+			"NODE fit the CUDA of its image.", false},
+	{[]string{"cannot allocate memory", "memoryerror", "bad_alloc", "unable to allocate * for an array",
+		"failed to allocate memory"}, "that it could get no memory",
+		"Raise MEMORY to what it needs, or make it use less.", false},
+	{[]string{"can't start new thread", "unable to create native thread", "pthread_create failed",
+		"fork: *resource temporarily unavailable", "fork/exec * resource temporarily unavailable"},
+		"that it may start no further thread or process",
+		"Let it start fewer threads (OMP_NUM_THREADS, the size of its pool), or raise the limit of processes per pod " +
+			"of the kubelet (podPidsLimit).", false},
+	{[]string{"too many open files"}, "that it has too many files open",
+		"Let it keep fewer files and connections open, or raise its limit (ulimit -n) in the image or the runtime of " +
+			"node NODE.", false},
+	{[]string{"wrong version number", "does not look like a tls handshake", "plain http request was sent to https",
+		"server gave http response to https client"}, "that only one side of a connection speaks TLS",
+		"Correct the port, or the scheme (http or https) of the address.", false},
+	{[]string{"certificate is valid for", "hostname mismatch", "no alternative certificate subject name",
+		"no subject alternative", "doesn't match the certificate"},
+		"that the certificate of a server is for another name",
+		"Call the server by a name that its certificate has, or renew the certificate with this name.", false},
+	{[]string{"requesttimetooskewed", "not yet valid", "clock skew", "token used before issued"},
+		"that two clocks differ", "Look at the clock of node NODE (timedatectl, chronyc tracking).", false},
 	{[]string{"pkix path", "signed by unknown authority", "certificate verify failed", "certificate_verify_failed",
 		"local issuer certificate", "self-signed certificate", "self signed certificate", "certificate has expired"},
 		"that it does not trust the certificate of a server",
@@ -62,17 +100,52 @@ var sayings = []saying{
 	{[]string{"expiredtoken", "invalidclienttokenid", "token is expired", "token has expired", "token expired",
 		"password authentication failed", "access denied for user", "authentication failed", "authentication required",
 		"401 unauthorized", "401: unauthorized", "401 client error", "http 401", "unauthenticated",
-		"invalid credentials", "publickey)", "incorrect username or password", "user account has been*locked"},
+		"invalid credentials", "publickey)", "incorrect username or password", "user account has been*locked",
+		"unauthorized", "could not read username", "invalid username or password", "bad credentials", "login incorrect",
+		"ora-01017", "noauth", "wrongpass", "signaturedoesnotmatch", "invalidaccesskeyid", "invalid_grant",
+		"invalid_client", "invalid api key", "api key not valid", "incorrect api key", "login failed for user"},
 		"that a server does not accept its credentials",
 		"Renew or correct the credentials that container CONTAINER uses. Variables are read when a pod starts.", true},
 	{[]string{"accessdenied", "403 forbidden", "403: forbidden", "403 client error", "http 403",
 		"permission denied for ", "permission_denied", "not authorized", "insufficient privilege",
-		"insufficient permission", "is forbidden: user"}, "that it may not do something on a server",
+		"insufficient permission", "is forbidden: user", "forbidden", "access denied", "permission denied on",
+		"must be owner of", "ora-01031", "does not have permission", "does not have * access"}, "that it may not do something on a server",
 		"Grant what the message names to the account that container CONTAINER uses there, or use another one.", true},
+	{[]string{"rate limit", "ratelimit", "too many requests", "slowdown", "throttling", "rate exceeded",
+		"code: 429", "error 429", "http 429", "http/1.1 429", "status 429"},
+		"that a server limits the number of calls",
+		"Let fewer pods run at once (spec.parallelism can be lowered while a Job runs), and wait longer between calls: " +
+			"retries at once make it worse.", false},
+	{[]string{"quotaexceeded", "quota exceeded", "quota * exceeded", "exceeded quota", "exceeded your current quota",
+		"resource_exhausted", "limitexceeded", "insufficient_quota", "limit has been reached"},
+		"that a quota of a service is used up",
+		"Free what counts against the quota that the message names, or have it raised: retries do not help.", false},
 	{[]string{"no space left on device", "enospc", "disk full", "disk quota exceeded"},
 		"that there is no space left where it writes",
 		"Free space where container CONTAINER writes, or use a larger volume. Without a volume, that is the disk of " +
 			"node NODE.", false},
+	{[]string{"read-only file system", "readonly file system", "erofs"}, "that a file system is read-only",
+		"See whether the volume or its mount is readOnly in the pod template. If not, the file system of the volume or " +
+			"of node NODE may have turned read-only after an error: look at the node's log.", false},
+	{[]string{"stale file handle", "input/output error", "transport endpoint is not connected", "estale"},
+		"that a file system has failed",
+		"Look at the disk or the file server behind the volume, and at node NODE: the mount may need a new pod.",
+		false},
+	{[]string{"permission denied: '/", "eacces", "*/*: permission denied", "permission denied (os error",
+		"permission denied: \"/", "': permission denied"}, "that it may not read, write or execute a file",
+		"See who may use the file that the message names, and as which user and group container CONTAINER runs " +
+			"(runAsUser, runAsGroup, fsGroup).", false},
+	{[]string{"operation not permitted"}, "that it lacks a right on its node",
+		"See which user or capability it needs (securityContext of container CONTAINER), and whether the namespace " +
+			"allows that.", false},
+	{[]string{"bad interpreter", "python3\\r", "bash\\r", "'\\r'", "\\r: command not found",
+		"required file not found"}, "that a script cannot be run as it is saved",
+		"Save the script with the line ends of Unix (\\n), and see that the interpreter of its first line is in the " +
+			"image.", false},
+	{[]string{"command not found", "sh: *: not found", "sh: line *: not found", "executable file not found",
+		"unsupportedclassversion", "requires python", "no such command"},
+		"that its image lacks a program, or has another version of it",
+		"Use an image that has the program, or correct its name.", false},
 	{[]string{"modulenotfounderror", "no module named", "cannot find module", "classnotfoundexception",
 		"noclassdeffounderror", "cannot open shared object file", "glibc*not found", "cannot load such file"},
 		"that its image lacks a library",
@@ -80,6 +153,13 @@ var sayings = []saying{
 	{[]string{"lock wait timeout", "deadlock detected", "could not obtain lock", "the state lock", "lock timeout",
 		"database is locked", "already locked", "unable to create lock"}, "that a lock is held",
 		"Find out what holds the lock, and whether it still runs, before you break it.", false},
+	{[]string{"another operation * in progress", "is locked by", "resource is locked", "leasealreadypresent",
+		"lock file exists", "lockexception"}, "that something else works on the same",
+		"Find out what holds the lock, and whether it still runs, before you break it.", false},
+	{[]string{"statement timeout", "max_execution_time", "query timeout", "query exceeded", "ora-01013"},
+		"that a database has ended its statement",
+		"See why the statement takes that long (a lock, a missing index, more data), before you raise the timeout that " +
+			"the message names.", false},
 	{[]string{"too many clients", "too many connections", "remaining connection slots"},
 		"that a server has no connection left",
 		"Let fewer pods run at once (spec.parallelism can be lowered while a Job runs), or raise the limit of the " +
@@ -91,6 +171,25 @@ var sayings = []saying{
 		"no such column", "table '*' doesn't exist", "undefinedtable", "undefinedcolumn"},
 		"that a database lacks a table or a column",
 		"See whether the migration that makes it has run there, and whether it is the right database.", false},
+	{[]string{"checksum mismatch for migration", "migration checksum", "validate failed: migration",
+		"multiple head revisions", "can't locate revision", "dirty database version", "inconsistentmigrationhistory",
+		"conflicting migrations"}, "that its migrations do not fit the database or each other",
+		"Correct the migrations in the code, not the database: compare those that the image has with those that the " +
+			"database has recorded.", false},
+	{[]string{"duplicate key", "duplicate entry", "unique constraint", "uniqueviolation", "alreadyexists",
+		"already exists", "409 conflict", "409 client error"}, "that what it makes is there already",
+		"See what has made it: an earlier try that did part of the work, another pod, or another run. Remove what is " +
+			"half done only if it is; then let the program accept what is there.", false},
+	{[]string{"nosuchkey", "nosuchbucket", "no such bucket", "blobnotfound", "the specified key does not exist",
+		"the specified bucket does not exist", "404 not found", "404: not found", "http 404", "status code 404",
+		"404 client error", "no files found", "no objects found", "no such object", "input path does not exist",
+		"path does not exist", "nosuchfile", "unknown topic", "unknown_topic", "topic * not present",
+		"table or view not found", "table not found", "(notfound)"}, "that what it reads is not there",
+		"See whether what the message names exists where it looks, and what should have made it: the name or the date " +
+			"may be wrong, or an earlier step late. A retry helps only once it is there.", false},
+	{[]string{"license server", "no license", "license has expired", "license expired", "valid license",
+		"checkout license", "license checkout", "licence"}, "that it gets no licence",
+		"See whether the licence is valid, and whether the licence server has one free and can be reached.", false},
 	{[]string{"unrecognized argument", "unknown flag", "unknown shorthand flag", "unknown option", "unknown command",
 		"no such option", "flag provided but not defined", "unexpected argument", "invalid option"},
 		"that it does not know an argument",
@@ -100,18 +199,48 @@ var sayings = []saying{
 		"lookup * on *: "}, "that it could not resolve a name",
 		"Check the name. If it is right, see whether the DNS of the cluster answers (kubectl get pods -n kube-system " +
 			"-l k8s-app=kube-dns), and whether a NetworkPolicy lets port 53 through.", false},
+	{[]string{"address already in use", "eaddrinuse"}, "that a port is in use",
+		"See which container of the pod, or with hostNetwork which process of node NODE, has the port.", false},
 	{passing, "that a service which it calls failed, or could not be reached",
 		"See whether what the message names is up, and can be reached (NetworkPolicy, firewall); the failure may " +
 			"have passed.", false},
+	{[]string{"no such file or directory", "filenotfounderror", "enoent", "cannot open file", "can't open file"},
+		"that a file is not there",
+		"See where the file should be from: the image, a volume, or an earlier step. The path may be wrong, or relative " +
+			"to another folder (workingDir).", false},
+	{[]string{"decodeerror", "cannot unmarshal", "unexpected end of json", "in json at position", "parsererror",
+		"parseexception", "invalid input syntax", "malformed", "schema mismatch", "schemamismatch",
+		"could not convert string", "invalid literal for", "value too long", "out of range for type",
+		"violates not-null", "violates check constraint", "violates foreign key", "badzipfile", "not a gzip file",
+		"crc error", "checksum mismatch", "corrupt", "unexpected header", "missing column", "validation failed",
+		"validationerror", "invalid date", "unparseable", "incorrect string value", "error parsing"},
+		"that its data are not as it expects",
+		"See what the message names in the input: with the same data each try fails. Correct the input or set it " +
+			"aside, or make the program accept it.", false},
+	{[]string{"tests failed", "test failed", "failing test", "failed tests", "--- fail:", " failed, * passed", "test failures",
+		"there were failures"}, "that tests fail", "See which tests fail, and of which commit: the Job did its work.",
+		false},
+	{[]string{"keyerror", "attributeerror", "typeerror", "nameerror", "indexerror", "zerodivisionerror",
+		"assertionerror", "assertion failed", "nullpointerexception", "nil pointer dereference", "index out of range",
+		"of undefined (reading", "of undefined", "nomethoderror", "referenceerror", "unboundlocalerror",
+		"indexoutofbounds", "panic: runtime error", "syntaxerror", "syntax error"}, "that its program has stopped at an error",
+		"See what the program does where the message says, and whether its image or its input has changed: without a " +
+			"change each try fails.", false},
 }
 
-// sayingIn returns the first of the sayings that a message is; nil if it is none.
+// sayingIn returns the first of the sayings that a message is; nil if it is none. Its last lines say most: what comes
+// before them the program may have survived.
 func sayingIn(message string) *saying {
-	at := slices.IndexFunc(sayings, func(s saying) bool { return speaks(message, s.says...) })
-	if at < 0 {
-		return nil
+	const last = 2
+	message = strings.ToLower(strings.TrimSpace(message))
+	lines := strings.Split(message, "\n")
+	for _, part := range []string{strings.Join(lines[max(0, len(lines)-last):], "\n"), message} {
+		at := slices.IndexFunc(sayings, func(s saying) bool { return contains(part, s.says) })
+		if at >= 0 {
+			return &sayings[at]
+		}
 	}
-	return &sayings[at]
+	return nil
 }
 
 // adviceIn returns the advice on a message.
@@ -119,7 +248,10 @@ func adviceIn(message string) string {
 	return cmp.Or(sayingIn(message), &saying{advice: "Fix what it says."}).advice
 }
 
-const wholeLog = " The whole log: kubectl logs -n NAMESPACE POD -c CONTAINER."
+// WholeLog begins the part of an advice that says where the log is.
+const WholeLog = " The whole log: "
+
+const wholeLog = WholeLog + "kubectl logs -n NAMESPACE POD -c CONTAINER."
 
 // said returns a mishap for each saying.
 func said() (all []mishap) {

@@ -64,7 +64,8 @@ func explainFiles(env Environment, args []string) error {
 	switch {
 	case strings.HasPrefix(name, cronPrefix) || len(in.Jobs) == 0 && len(in.CronJobs) == 1:
 		look = x.CronJob
-	case name == "" && (len(in.Jobs) != 1 || !ownedByAll(in.Jobs[0].Job, in.CronJobs)):
+	case name == "" && (len(in.Jobs) != 1 || !ownedByAll(in.Jobs[0].Job, in.CronJobs)),
+		name == "" && len(in.CronJobs) > 0 && in.Jobs[0].Job.Status.CompletionTime != nil:
 		look = x.List
 	}
 	view, err := look(env, in)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -64,6 +65,8 @@ type overview struct {
 	Jobs []*report `json:"jobs"`
 	// CronJobs are ordered like Jobs.
 	CronJobs []*cronReport `json:"cronJobs"`
+	// Shared says what the failures of several Jobs name.
+	Shared []shared `json:"shared,omitempty"`
 	// Others is the number of omitted Jobs, which need no attention.
 	Others int `json:"others,omitempty"`
 	// Unreadable says which parts of the input cannot be read.
@@ -123,7 +126,7 @@ func (v *View) value() any {
 	switch {
 	case v.list:
 		return overview{Jobs: append([]*report{}, v.reports...), CronJobs: append([]*cronReport{}, v.crons...),
-			Others: v.others, Unreadable: v.unreadable}
+			Shared: v.shared(), Others: v.others, Unreadable: v.unreadable}
 	case len(v.crons) > 0:
 		return v.crons[0]
 	}
@@ -145,6 +148,10 @@ func (v *View) text(p paint, all bool) string {
 	}
 	if len(v.reports)+len(v.crons) > 0 {
 		b.WriteString(v.table(p, all))
+	}
+	for _, s := range v.shared() {
+		write(&b, "%s all name %s: they may have one cause.\n", inLine(strings.Join(s.Jobs, ", ")),
+			inLine(strings.Join(s.Names, ", ")))
 	}
 	if advice := v.advice(); all && len(advice) > 0 {
 		b.WriteString("\nWhat to do:\n")
@@ -198,16 +205,48 @@ func (v *View) lines() []line {
 	return lines
 }
 
-// advice returns what to do about each Job and CronJob that needs attention. Those with the same advice share a line.
+// shared is what the failures of several Jobs name: servers, and words in quotes.
+type shared struct {
+	Names []string `json:"names"`
+	Jobs  []string `json:"jobs"`
+}
+
+// shared returns what the failures of several Jobs that need attention name: of the largest sets of Jobs two.
+func (v *View) shared() (all []shared) {
+	jobs := map[string][]string{}
+	for _, l := range v.lines() {
+		for _, name := range l.names {
+			if l.attention > diagnose.AttentionNone && !slices.Contains(jobs[name], l.name) {
+				jobs[name] = append(jobs[name], l.name)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(jobs)) {
+		at := slices.IndexFunc(all, func(s shared) bool { return slices.Equal(s.Jobs, jobs[name]) })
+		switch {
+		case at >= 0:
+			all[at].Names = append(all[at].Names, name)
+		case len(jobs[name]) > 1:
+			all = append(all, shared{[]string{name}, jobs[name]})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b shared) int { return cmp.Compare(len(b.Jobs), len(a.Jobs)) })
+	const most = 2
+	return all[:min(most, len(all))]
+}
+
+// advice returns what to do about each Job and CronJob that needs attention. Those with the same advice, apart
+// from where their logs are, share a line.
 func (v *View) advice() (all []string) {
 	at := map[string]int{}
 	for _, l := range v.lines() {
-		switch i, known := at[l.Advice]; {
+		advice, _, _ := strings.Cut(l.Advice, diagnose.WholeLog)
+		switch i, known := at[advice]; {
 		case l.Advice == "" || l.attention == diagnose.AttentionNone:
 		case known:
-			all[i] = strings.Replace(all[i], ": "+l.Advice, ", "+l.name+": "+l.Advice, 1)
+			all[i] = strings.Replace(all[i], ": "+advice, ", "+l.name+": "+advice, 1)
 		default:
-			at[l.Advice], all = len(all), append(all, l.name+": "+l.Advice)
+			at[advice], all = len(all), append(all, l.name+": "+l.Advice)
 		}
 	}
 	return all

@@ -136,6 +136,7 @@ type cause struct {
 	Evidence []string `json:"evidence"`
 
 	attention diagnose.Attention
+	names     []string // see diagnose.Cause
 }
 
 // totals counts the indexes of an Indexed Job, or pods.
@@ -344,7 +345,7 @@ func newReason(r why.Reason) reason {
 
 func newCause(c diagnose.Cause) cause {
 	return cause{newReason(c.Reason), c.Advice, append([]string{}, c.Pods...), c.Pod, c.Container, c.Attention.String(),
-		append([]string{}, c.Evidence...), c.Attention}
+		append([]string{}, c.Evidence...), c.Attention, c.Names}
 }
 
 func newClaim(c decide.Claim) claim {
