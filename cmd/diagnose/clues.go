@@ -29,8 +29,9 @@ var clues = []struct {
 	of   string
 	find func(f *facts, c *corev1.Container, message string) (text, object string)
 }{
-	{"heap", (*facts).heap}, {"server", (*facts).server}, {"file", (*facts).file}, {"variable", (*facts).variable},
-	{"shell", (*facts).shell}, {"account", (*facts).account}, {"value", (*facts).value},
+	{"heap", (*facts).heap}, {"link", (*facts).link}, {"server", (*facts).server}, {"file", (*facts).file},
+	{"variable", (*facts).variable}, {"shell", (*facts).shell}, {"account", (*facts).account},
+	{"value", (*facts).value},
 }
 
 // clueIn returns the first clue in the message of a container.
@@ -63,6 +64,21 @@ func (f *facts) heap(c *corev1.Container, message string) (text, object string) 
 		textIf(!has.IsZero(), ", and the container may use "+has.String())), ""
 }
 
+// linked matches what Kubernetes writes into variables for each Service of the namespace (pkg/kubelet/envvars).
+var linked = regexp.MustCompile(`\btcp://(\d+\.\d+\.\d+\.\d+):\d+\b`)
+
+// link says that a value is what Kubernetes sets for a Service.
+func (f *facts) link(_ *corev1.Container, message string) (text, object string) {
+	m := linked.FindStringSubmatch(message)
+	if m == nil || !*cmp.Or(f.Job.Spec.Template.Spec.EnableServiceLinks, new(true)) {
+		return "", ""
+	}
+	name := f.addresses[m[1]].text("metadata", "name")
+	return m[0] + " is what Kubernetes sets, in variables such as " + either(name != "",
+		strings.ToUpper(strings.ReplaceAll(name, "-", "_")), "NAME") + "_PORT, for " +
+		either(name != "", "Service "+name, "a Service"), ""
+}
+
 // hosts matches what may be a name or an address of a server, perhaps with its port.
 var hosts = regexp.MustCompile(`["'/@]?[a-z0-9][a-z0-9.-]*[a-z0-9](:\d+)?["']?`)
 
@@ -92,7 +108,7 @@ func (f *facts) serverOf(names []string) (text, object string) {
 		case len(pods) > 0:
 			pod := pods[0]
 			return name + " is pod " + pod.Name + ", which " + troubleOf(pod), "pod/" + pod.Name
-		case service != nil:
+		case service != nil && len(f.near.workloads) > 0:
 			return "no pod given has the labels that Service " + name + " selects", "service/" + name
 		}
 	}
@@ -248,7 +264,7 @@ func (f *facts) variable(c *corev1.Container, message string) (text, object stri
 		return "", "" // the pattern takes long
 	}
 	m := unset.FindStringSubmatch(message)
-	if m == nil {
+	if m == nil || speaks(message, "make sure") { // which is a hint, not the error
 		return "", ""
 	}
 	name := m[1] + m[2]
@@ -303,13 +319,23 @@ func (f *facts) keyMissing(kind, name, k, variable string) (text, object string)
 // quoted matches a word in quotes.
 var quoted = regexp.MustCompile("[\"'`]([^\"'`\\s]{3,80})[\"'`]")
 
-// namesIn returns the servers that a message names, by address, by a name with at least two dots or by one with a port, and
-// the words in quotes, in order.
+// particular matches what is seldom in two messages by chance: an ARN, and a name with underscores.
+var particular = regexp.MustCompile(`\barn:[\w:/.-]+\w|\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+\b`)
+
+// frame matches the lines of a stack.
+var frame = regexp.MustCompile(`(?m)^\s*(at |File "|\^|\.\.\. ).*$`)
+
+// namesIn returns what the end of a message names, in order: servers, by address, by a name with at least two dots or
+// by one with a port; words in quotes; and what is particular otherwise.
 func namesIn(message string) (names []string) {
-	for _, m := range quoted.FindAllStringSubmatch(message, -1) {
+	const last = 4
+	lines := strings.FieldsFunc(frame.ReplaceAllString(message, ""), func(r rune) bool { return r == '\n' })
+	end := strings.Join(lines[max(0, len(lines)-last):], "\n")
+	for _, m := range quoted.FindAllStringSubmatch(end, -1) {
 		names = append(names, m[1])
 	}
-	for _, word := range hosts.FindAllString(message, -1) {
+	names = append(names, particular.FindAllString(end, -1)...)
+	for _, word := range hosts.FindAllString(particular.ReplaceAllString(end, " "), -1) {
 		name, port, _ := strings.Cut(strings.Trim(word, `"'/@`), ":")
 		if strings.Count(name, ".") > 1 || len(port) > 2 && strings.ContainsAny(name, "abcdefghijklmnopqrstuvwxyz") {
 			names = append(names, name)

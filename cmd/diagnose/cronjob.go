@@ -13,6 +13,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/duration"
@@ -170,6 +171,9 @@ var cronCauses = []Entry{
 	{"DeadlineOutgrown", AttentionLost, "the last Job of a CronJob failed at its deadline, and the last ones that " +
 		"succeeded took almost as long", "Raise spec.jobTemplate.spec.activeDeadlineSeconds, and see why " +
 		"the Jobs take so long."},
+	{"FailuresGone", AttentionLost, "the last Jobs of a CronJob have failed, and nothing is left of them",
+		"Keep failed Jobs longer (spec.failedJobsHistoryLimit, and spec.jobTemplate.spec.ttlSecondsAfterFinished), " +
+			"so that the next one can be read, or look where logs are kept."},
 	{"RunsFail", AttentionLost, "the last Job of a CronJob that has ended has failed", "See why that Job failed."},
 	{"Scheduled", AttentionNone, "a CronJob creates its Jobs by its schedule", ""},
 }
@@ -226,8 +230,23 @@ func (c *cronFacts) diagnose() {
 		jobs, _ := c.active()
 		c.add("Scheduled", joined("; ", jobs, textIf(!c.due.IsZero() && jobs == "", "the Job for "+
 			c.date(c.due)+" is due now"), "the next Job is due at "+c.date(c.Next)+", in "+
-			duration.HumanDuration(c.Next.Sub(c.now)), c.skipped()), nil)
+			duration.HumanDuration(c.Next.Sub(c.now)), c.skipped(), c.twin()), nil)
 	}
+}
+
+// twin names another CronJob of the namespace that starts the same containers at the same times.
+func (c *cronFacts) twin() string {
+	for _, o := range c.objects {
+		of := &batchv1.CronJob{}
+		err := runtime.DefaultUnstructuredConverter.FromUnstructured(o, of)
+		own, spec := &c.of.Spec, &of.Spec
+		if err == nil && of.Kind == "CronJob" && of.Namespace == c.of.Namespace && of.Name != c.of.Name &&
+			!*cmp.Or(spec.Suspend, new(bool)) && spec.Schedule == own.Schedule && equality.Semantic.DeepEqual(
+			spec.JobTemplate.Spec.Template.Spec.Containers, own.JobTemplate.Spec.Template.Spec.Containers) {
+			return "CronJob " + of.Name + " starts the same containers at the same times"
+		}
+	}
+	return ""
 }
 
 // suspendedBy says who has suspended the CronJob, and when; empty if that is not known.
@@ -430,6 +449,9 @@ func (c *cronFacts) ends() {
 			failed++
 		}
 	}
+	if e, text := c.gone(); failed == 0 && e != nil {
+		c.add("FailuresGone", text, e)
+	}
 	if text := c.outgrown(); text != "" && failed > 0 {
 		c.add("DeadlineOutgrown", text, nil)
 		return
@@ -440,6 +462,28 @@ func (c *cronFacts) ends() {
 			textIf(long, "the last success was "+c.lasting(cmp.Or(success, &c.of.CreationTimestamp).Time)+" ago; ")+
 			"Job "+last+c.changed(), nil)
 	}
+}
+
+// gone says how many of the last Jobs have failed, by the events, if none of them is given; without an event, none has.
+func (c *cronFacts) gone() (last *corev1.Event, text string) {
+	n := 0
+	for _, e := range slices.Backward(c.events) {
+		message := strings.TrimPrefix(oneLine(e.Message), "Saw completed job: ")
+		name, condition, ended := strings.Cut(message, ", condition: ")
+		if e.Reason != "SawCompletedJob" || !ended {
+			continue
+		}
+		given := slices.ContainsFunc(c.Runs, func(job *batchv1.Job) bool { return job.Name == name })
+		if condition != string(batchv1.JobFailed) || given || c.succeededAfter(timeOf(e)) {
+			break
+		}
+		last, n = cmp.Or(last, e), n+1
+	}
+	ttl, success := c.of.Spec.JobTemplate.Spec.TTLSecondsAfterFinished, c.of.Status.LastSuccessfulTime
+	return last, joined("; ", either(n == 1, "the last Job has", fmt.Sprintf("the last %d Jobs have", n))+
+		" failed, as events say, and nothing is left of them", textIf(ttl != nil, fmt.Sprintf(
+		"spec.jobTemplate.spec.ttlSecondsAfterFinished is %d", *cmp.Or(ttl, new(int32)))),
+		textIf(success != nil, "the last success was "+c.lasting(cmp.Or(success, &metav1.Time{}).Time)+" ago"))
 }
 
 // outgrown says that the last Jobs failed at their deadline, and that those which succeeded before took almost as long.
@@ -484,48 +528,6 @@ func (c *cronFacts) changed() string {
 		}
 	}
 	return ""
-}
-
-// differences lists what differs between two values of JSON. Lists of named objects are compared by name. It shows no
-// values of variables and arguments, which may be secret, and no whole objects.
-func differences(path string, was, is any) (all []string) {
-	before, old := fieldsOf(was)
-	after, same := fieldsOf(is)
-	switch {
-	case reflect.DeepEqual(was, is):
-	case old && same:
-		both := maps.Clone(before)
-		maps.Copy(both, after)
-		delete(both, "serviceAccount") // the same as serviceAccountName
-		for _, key := range slices.Sorted(maps.Keys(both)) {
-			all = append(all, differences(joined(".", path, key), before[key], after[key])...)
-		}
-	case old || same || hidden.MatchString(path):
-		return []string{path}
-	default:
-		text := func(value any) string { return either(value == nil, "unset", fmt.Sprint(value)) }
-		return []string{path + " was " + text(was) + " and is " + text(is)}
-	}
-	return all
-}
-
-// hidden matches the paths of values that may be secret.
-var hidden = regexp.MustCompile(`\.(env|args|command)\b`)
-
-// fieldsOf returns the fields of an object or, by their names, the objects of a list; those of nil are empty.
-func fieldsOf(value any) (fields map[string]any, ok bool) {
-	switch value := value.(type) {
-	case map[string]any:
-		return value, true
-	case []any:
-		fields = map[string]any{}
-		for i, item := range value {
-			of, _ := item.(map[string]any)
-			fields[cmp.Or(object(of).text("name"), strconv.Itoa(i))] = item
-		}
-		return fields, true
-	}
-	return nil, false
 }
 
 // succeededAfter reports whether a Job that is not given has succeeded after a time, and so may have started later than

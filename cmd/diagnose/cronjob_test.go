@@ -25,6 +25,10 @@ func TestOfCronJob(t *testing.T) {
 		for _, document := range in.Documents() {
 			switch kind := cases.FromYAML(document)["kind"]; kind {
 			case "CronJob":
+				if cron.Name != "" {
+					must(t, g.add(document))
+					continue
+				}
 				must(t, yaml.Unmarshal([]byte(document), cron))
 			case "Job":
 				jobs = append(jobs, &batchv1.Job{})
@@ -33,7 +37,7 @@ func TestOfCronJob(t *testing.T) {
 				must(t, g.add(document))
 			}
 		}
-		got := diagnose.OfCronJob(cron, jobs, now, diagnose.Evidence{Events: g.Events, NextRun: apirules.NextRun})
+		got := diagnose.OfCronJob(cron, jobs, now, diagnose.Evidence{Events: g.Events, Objects: g.Objects, NextRun: apirules.NextRun})
 		first := got.Causes[0]
 		want := first.Code + " "
 		if shown[in.Want] = true; string(want)+first.Attention.String() != in.Want || in.Whole != "" && first.Text != in.Whole {

@@ -225,7 +225,8 @@ func (f *facts) cause(r row, c found, least Attention) Cause {
 		advice += " The Job is a hook of Helm that runs before other objects of the chart are there: make what it " +
 			"needs a hook, too, with a lower helm.sh/hook-weight."
 	}
-	if injected := cmp.Or(c.injected, f.injected(c.container)); injected != "" {
+	well := advice == "" && attention == AttentionNone
+	if injected := cmp.Or(c.injected, f.injected(c.container)); injected != "" && !well {
 		template := f.filled(templateAdvice, c)
 		advice = joined(" ", strings.ReplaceAll(advice, template, ""), injected)
 	}

@@ -306,7 +306,7 @@ func (f *facts) howFailed(r *record, of *Digest, byRule bool) (how string, shown
 		e := cmp.Or(f.systemOOM(r, fault.End), &corev1.Event{})
 		probe := cmp.Or(f.killedAsFailed(r), &corev1.Event{})
 		return joined("; ", f.named(r)+": "+fault.Fault+f.notExecutable(fault.Container, fault.End)+
-			textIf(fault.done != "", ", after container "+fault.done+" had succeeded"), fault.earlier,
+			textIf(fault.done != "", ", after container "+fault.done+" had succeeded"), fault.lost, fault.earlier,
 			oneLine(probe.Message), clockBehind(r.Pod, fault.End),
 			cmp.Or(f.clueIn(fault.Container, cmp.Or(fault.End, &corev1.ContainerStateTerminated{}).Message).text,
 				f.mentioned(fault.Fault)), f.ruleText(r),
@@ -442,12 +442,16 @@ type fault struct {
 	rejected  bool   // the kubelet has not run the pod
 	done      string // a container beside the one that failed which has succeeded
 	hidden    bool   // a rule that ignores disruptions comes after the one that matched
+	lost      string // the container was lost with its node or its runtime
 	earlier   string // a container of the pod that had failed before, and how
 }
 
 // faultOf says how a pod of the Job failed.
 func (f *facts) faultOf(r *record) fault {
 	is, status := fault{Failure: f.explained.FailureOf(r)}, &r.Pod.Status
+	if is.End != nil {
+		is.Fault = strings.Replace(is.Fault, oneLine(is.End.Message), oneLine(essence(is.End.Message)), 1)
+	}
 	atOnce := mentions(status.Message, "The node had condition: ") // pkg/kubelet/eviction/eviction_manager.go, Admit
 	is.evicted = status.Reason == "Evicted" && !atOnce
 	is.disrupted = condition(r.Pod, corev1.DisruptionTarget).Status == corev1.ConditionTrue
@@ -456,6 +460,7 @@ func (f *facts) faultOf(r *record) fault {
 		strings.TrimSuffix(oneLine(status.Message), ".") == ""
 	is.rejected = status.Reason != "" && !is.evicted && !is.disrupted && len(status.ContainerStatuses) == 0
 	is.hidden = f.ignoredLater(is.Match)
+	is.lost = f.lost(r.Pod, is.End)
 	for _, c := range status.ContainerStatuses {
 		end := c.State.Terminated
 		if end != nil && end.ExitCode == 0 && is.End != nil && is.End.ExitCode != 0 && status.Reason == "" {
@@ -468,6 +473,17 @@ func (f *facts) faultOf(r *record) fault {
 		}
 	}
 	return is
+}
+
+// lost says that the runtime does not know how a container ended (containerd: internal/cri/server/restart.go), and
+// whether its node was rebooted; empty if it knows.
+func (f *facts) lost(pod *corev1.Pod, end *corev1.ContainerStateTerminated) string {
+	if end == nil || end.ExitCode != 255 || end.Reason != "Unknown" {
+		return ""
+	}
+	e := lastEvent(f.about("Node", "", pod.Spec.NodeName), reasonIs("Rebooted"))
+	return "its runtime had lost it" + textIf(e != nil, ": node "+pod.Spec.NodeName+" was rebooted at "+
+		f.clock(timeOf(cmp.Or(e, &corev1.Event{}))))
 }
 
 // ignoredLater reports whether a rule that ignores disruptions comes after the rule that matched.

@@ -116,9 +116,24 @@ func (f *facts) running(last bool) (c found) {
 		c.pods, c.how = nil, textIf(f.digest.Given > 1 || evicted, f.adviceOn(&c))
 	}
 	if c.reason.Text != "" {
-		c.reason.Text += f.lastTry()
+		c.reason.Text = joined("; ", c.reason.Text, f.startedAgain()) + f.lastTry()
 	}
 	return c
+}
+
+// startedAgain says that a container runs again after the runtime had lost it; empty if none is given.
+func (f *facts) startedAgain() string {
+	for _, r := range f.pods {
+		for i := range r.Pod.Status.ContainerStatuses {
+			c := &r.Pod.Status.ContainerStatuses[i]
+			lost := f.lost(r.Pod, c.LastTerminationState.Terminated)
+			if lost != "" && c.State.Running != nil && r.Active {
+				return "container " + c.Name + " of pod " + r.Pod.Name + " was started again at " +
+					f.clock(c.State.Running.StartedAt.Time) + ", after " + lost
+			}
+		}
+	}
+	return ""
 }
 
 // backingOff finds that the next pod waits.

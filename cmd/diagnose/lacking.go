@@ -161,3 +161,51 @@ func tooLarge(p *podFacts) (s sign) {
 	}
 	return sign{}
 }
+
+// holder names a pod on a node that has something; empty if none is given.
+func (p *podFacts) holder(has func(*corev1.Pod) bool) string {
+	for _, pod := range p.f.all() {
+		if pod.Name != p.Name && pod.Spec.NodeName != "" && !hasEnded(pod) && has(pod) {
+			return "pod " + pod.Name + ownedBy(pod) + " on node " + pod.Spec.NodeName
+		}
+	}
+	return ""
+}
+
+// hostPorts returns the ports of its node that a pod has.
+func hostPorts(pod *corev1.Pod) (ports []int32) {
+	for i := range pod.Spec.Containers {
+		for _, port := range pod.Spec.Containers[i].Ports {
+			if n := cmp.Or(port.HostPort, either(pod.Spec.HostNetwork, port.ContainerPort, 0)); n != 0 {
+				ports = append(ports, n)
+			}
+		}
+	}
+	return ports
+}
+
+// portTaken finds that a port of the nodes is in use, and by which pod.
+func portTaken(p *podFacts) sign {
+	s := unschedulable("free ports")(p)
+	for _, port := range hostPorts(p.Pod) {
+		of := p.holder(func(pod *corev1.Pod) bool { return slices.Contains(hostPorts(pod), port) })
+		if s.text != "" && of != "" {
+			s.text = fmt.Sprintf("%s; port %d of the node is taken by %s", strings.TrimSuffix(s.text, "."), port, of)
+			break
+		}
+	}
+	return s
+}
+
+// claimTaken finds that another pod has a claim which one pod alone may use.
+func claimTaken(p *podFacts) sign {
+	s := unschedulable("ReadWriteOncePod")(p)
+	for _, claim := range p.f.claims(p.Pod) {
+		of := p.holder(func(pod *corev1.Pod) bool { return pod.Namespace == p.Namespace && mounts(pod, claim) })
+		if s.text != "" && of != "" {
+			s.text = strings.TrimSuffix(s.text, ".") + "; PersistentVolumeClaim " + claim + " is in use by " + of
+			break
+		}
+	}
+	return s
+}

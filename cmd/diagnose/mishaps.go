@@ -50,6 +50,10 @@ var mishaps = slices.Concat([]mishap{
 	{"the pod was disrupted",
 		"With a rule of spec.podFailurePolicy that ignores DisruptionTarget, this is no failure.",
 		func(_ *facts, c *found) bool { return c.signs.disrupted }},
+	{"a container was lost with its node or its runtime",
+		"Look at node NODE, which was rebooted, or whose container runtime was restarted: the exit code says " +
+			"nothing of the program. No rule for disruptions counts that otherwise.",
+		func(_ *facts, c *found) bool { return c.signs.lost != "" }},
 	{"a container looks for a file that a ConfigMap or Secret does not have there",
 		"Correct the path or the subPath in the pod template, or add the key to OBJECT.",
 		func(_ *facts, c *found) bool { return c.clue.of == "file" }},
@@ -159,6 +163,9 @@ var mishaps = slices.Concat([]mishap{
 		"Raise that option in the pod template, and the memory limit of container CONTAINER only if the two together " +
 			"do not fit: more memory alone does not help.",
 		func(_ *facts, c *found) bool { return c.clue.of == "heap" }},
+	{"a container has the variable of a Service in place of its own",
+		"Set enableServiceLinks to false in the pod template, or set the variable there, or name it otherwise.",
+		func(_ *facts, c *found) bool { return c.clue.of == "link" }},
 	{"a container calls a server that is not up",
 		"See first to OBJECT (kubectl describe): the Job calls it.",
 		func(_ *facts, c *found) bool { return c.clue.of == "server" }},

@@ -37,17 +37,17 @@ func contains(message string, parts []string) bool {
 var passing = []string{"connection refused", "connection reset", "connection timed out", "i/o timeout",
 	"deadline exceeded", "no such host", "temporary failure", "service unavailable", "too many requests",
 	"no route to host", "network is unreachable", "server closed the connection", "broken pipe", "reset by peer",
-	"is starting up", "is shutting down", "connection was closed", "timed out", "econnrefused", "etimedout", "econnreset",
-	"bad gateway", "gateway timeout", "gateway time-out", "http 429", "http 502", "http 503", "http 504",
-	"http/1.1 429", "http/1.1 502", "http/1.1 503", "http/1.1 504"}
+	"is starting up", "is shutting down", "connection was closed", "timed out", "econnrefused", "etimedout",
+	"econnreset", "bad gateway", "gateway timeout", "gateway time-out", "http 429", "http 502", "http 503",
+	"http 504", "http/1.1 429", "http/1.1 502", "http/1.1 503", "http/1.1 504"}
 
 // sayings lists the troubles in the order of their rank.
 var sayings = []saying{
 	{[]string{"uncorrectable ecc", "fallen off the bus", "hardware error"}, "that hardware has failed",
 		"Hardware of node NODE seems to have failed: cordon the node, and have it examined.", false},
 	{[]string{"insufficient shared memory", "out of shared memory", "unable to write to file </torch",
-		"bus error", "'/dev/shm",
-		"unable to open shared memory", "could not resize shared memory"}, "that its shared memory is used up",
+		"bus error", "'/dev/shm", "unable to open shared memory", "could not resize shared memory"},
+		"that its shared memory is used up",
 		"Mount an emptyDir of medium Memory at /dev/shm in the pod template: it has 64 MB by default. What is " +
 			"written there counts against the memory limit.", false},
 	{[]string{"cuda out of memory", "cuda error: out of memory", "cublas_status_alloc_failed",
@@ -99,23 +99,31 @@ var sayings = []saying{
 			"printf and --from-literal do not.", true},
 	{[]string{"expiredtoken", "invalidclienttokenid", "token is expired", "token has expired", "token expired",
 		"password authentication failed", "access denied for user", "authentication failed", "authentication required",
-		"401 unauthorized", "401: unauthorized", "401 client error", "http 401", "unauthenticated",
+		"unauthorized", "401 client error", "http 401", "unauthenticated",
 		"invalid credentials", "publickey)", "incorrect username or password", "user account has been*locked",
-		"unauthorized", "could not read username", "invalid username or password", "bad credentials", "login incorrect",
+		"could not read username", "invalid username or password", "bad credentials", "login incorrect",
 		"ora-01017", "noauth", "wrongpass", "signaturedoesnotmatch", "invalidaccesskeyid", "invalid_grant",
 		"invalid_client", "invalid api key", "api key not valid", "incorrect api key", "login failed for user"},
 		"that a server does not accept its credentials",
 		"Renew or correct the credentials that container CONTAINER uses. Variables are read when a pod starts.", true},
-	{[]string{"accessdenied", "403 forbidden", "403: forbidden", "403 client error", "http 403",
+	{[]string{"accessdenied", "access denied", "forbidden", "403 client error", "http 403",
 		"permission denied for ", "permission_denied", "not authorized", "insufficient privilege",
-		"insufficient permission", "is forbidden: user", "forbidden", "access denied", "permission denied on",
-		"must be owner of", "ora-01031", "does not have permission", "does not have * access"}, "that it may not do something on a server",
+		"insufficient permission", "permission denied on", "must be owner of", "ora-01031",
+		"does not have permission", "does not have * access"}, "that it may not do something on a server",
 		"Grant what the message names to the account that container CONTAINER uses there, or use another one.", true},
+	{[]string{"pending deletion", "kmsinvalidstate", "keydisabled", "scheduled for deletion"},
+		"that what it uses is to be deleted, or is disabled",
+		"See at once who has done that, and whether it can be taken back: what is encrypted with a key is lost with " +
+			"it.", true},
+	{[]string{"no matches for kind", "could not find the requested resource", "doesn't have a resource type"},
+		"that a cluster does not serve a kind in a version",
+		"See which versions the cluster serves (kubectl api-resources), and write one of them into the manifests. " +
+			"Install the CustomResourceDefinition only if there is none.", false},
 	{[]string{"rate limit", "ratelimit", "too many requests", "slowdown", "throttling", "rate exceeded",
 		"code: 429", "error 429", "http 429", "http/1.1 429", "status 429"},
 		"that a server limits the number of calls",
-		"Let fewer pods run at once (spec.parallelism can be lowered while a Job runs), and wait longer between calls: " +
-			"retries at once make it worse.", false},
+		"Let fewer pods run at once (spec.parallelism can be lowered while a Job runs), and wait longer between " +
+			"calls: retries at once make it worse.", false},
 	{[]string{"quotaexceeded", "quota exceeded", "quota * exceeded", "exceeded quota", "exceeded your current quota",
 		"resource_exhausted", "limitexceeded", "insufficient_quota", "limit has been reached"},
 		"that a quota of a service is used up",
@@ -125,8 +133,8 @@ var sayings = []saying{
 		"Free space where container CONTAINER writes, or use a larger volume. Without a volume, that is the disk of " +
 			"node NODE.", false},
 	{[]string{"read-only file system", "readonly file system", "erofs"}, "that a file system is read-only",
-		"See whether the volume or its mount is readOnly in the pod template. If not, the file system of the volume or " +
-			"of node NODE may have turned read-only after an error: look at the node's log.", false},
+		"See whether the volume or its mount is readOnly in the pod template. If not, the file system of the volume " +
+			"or of node NODE may have turned read-only after an error: look at the node's log.", false},
 	{[]string{"stale file handle", "input/output error", "transport endpoint is not connected", "estale"},
 		"that a file system has failed",
 		"Look at the disk or the file server behind the volume, and at node NODE: the mount may need a new pod.",
@@ -151,15 +159,14 @@ var sayings = []saying{
 		"that its image lacks a library",
 		"Build the image with what the message names, or use the image before.", false},
 	{[]string{"lock wait timeout", "deadlock detected", "could not obtain lock", "the state lock", "lock timeout",
-		"database is locked", "already locked", "unable to create lock"}, "that a lock is held",
-		"Find out what holds the lock, and whether it still runs, before you break it.", false},
-	{[]string{"another operation * in progress", "is locked by", "resource is locked", "leasealreadypresent",
-		"lock file exists", "lockexception"}, "that something else works on the same",
+		"database is locked", "already locked", "unable to create lock",
+		"another operation * in progress", "is locked by", "resource is locked", "leasealreadypresent",
+		"lock file exists", "lockexception"}, "that a lock is held",
 		"Find out what holds the lock, and whether it still runs, before you break it.", false},
 	{[]string{"statement timeout", "max_execution_time", "query timeout", "query exceeded", "ora-01013"},
 		"that a database has ended its statement",
-		"See why the statement takes that long (a lock, a missing index, more data), before you raise the timeout that " +
-			"the message names.", false},
+		"See why the statement takes that long (a lock, a missing index, more data), before you raise the timeout " +
+			"that the message names.", false},
 	{[]string{"too many clients", "too many connections", "remaining connection slots"},
 		"that a server has no connection left",
 		"Let fewer pods run at once (spec.parallelism can be lowered while a Job runs), or raise the limit of the " +
@@ -170,9 +177,14 @@ var sayings = []saying{
 	{[]string{`relation "*" does not exist`, `column * does not exist`, "unknown column", "no such table",
 		"no such column", "table '*' doesn't exist", "undefinedtable", "undefinedcolumn"},
 		"that a database lacks a table or a column",
-		"See whether the migration that makes it has run there, and whether it is the right database.", false},
+		"See whether the migration that makes it has run there, or one that removes it, for a newer image, and " +
+			"whether it is the right database.", false},
+	{[]string{"dirty database version"}, "that an earlier migration has stopped half-way",
+		"See what that migration has done in the database, and complete or undo it, before you set the version " +
+			"(force).",
+		false},
 	{[]string{"checksum mismatch for migration", "migration checksum", "validate failed: migration",
-		"multiple head revisions", "can't locate revision", "dirty database version", "inconsistentmigrationhistory",
+		"multiple head revisions", "can't locate revision", "inconsistentmigrationhistory",
 		"conflicting migrations"}, "that its migrations do not fit the database or each other",
 		"Correct the migrations in the code, not the database: compare those that the image has with those that the " +
 			"database has recorded.", false},
@@ -185,8 +197,8 @@ var sayings = []saying{
 		"404 client error", "no files found", "no objects found", "no such object", "input path does not exist",
 		"path does not exist", "nosuchfile", "unknown topic", "unknown_topic", "topic * not present",
 		"table or view not found", "table not found", "(notfound)"}, "that what it reads is not there",
-		"See whether what the message names exists where it looks, and what should have made it: the name or the date " +
-			"may be wrong, or an earlier step late. A retry helps only once it is there.", false},
+		"See whether what the message names exists where it looks, and what should have made it: the name or the " +
+			"date may be wrong, or an earlier step late. A retry helps only once it is there.", false},
 	{[]string{"license server", "no license", "license has expired", "license expired", "valid license",
 		"checkout license", "license checkout", "licence"}, "that it gets no licence",
 		"See whether the licence is valid, and whether the licence server has one free and can be reached.", false},
@@ -206,8 +218,8 @@ var sayings = []saying{
 			"have passed.", false},
 	{[]string{"no such file or directory", "filenotfounderror", "enoent", "cannot open file", "can't open file"},
 		"that a file is not there",
-		"See where the file should be from: the image, a volume, or an earlier step. The path may be wrong, or relative " +
-			"to another folder (workingDir).", false},
+		"See where the file should be from: the image, a volume, or an earlier step. The path may be wrong, or " +
+			"relative to another folder (workingDir).", false},
 	{[]string{"decodeerror", "cannot unmarshal", "unexpected end of json", "in json at position", "parsererror",
 		"parseexception", "invalid input syntax", "malformed", "schema mismatch", "schemamismatch",
 		"could not convert string", "invalid literal for", "value too long", "out of range for type",
@@ -217,13 +229,15 @@ var sayings = []saying{
 		"that its data are not as it expects",
 		"See what the message names in the input: with the same data each try fails. Correct the input or set it " +
 			"aside, or make the program accept it.", false},
-	{[]string{"tests failed", "test failed", "failing test", "failed tests", "--- fail:", " failed, * passed", "test failures",
+	{[]string{"tests failed", "test failed", "failing test", "failed tests", "--- fail:", " failed, * passed",
+		"test failures",
 		"there were failures"}, "that tests fail", "See which tests fail, and of which commit: the Job did its work.",
 		false},
 	{[]string{"keyerror", "attributeerror", "typeerror", "nameerror", "indexerror", "zerodivisionerror",
 		"assertionerror", "assertion failed", "nullpointerexception", "nil pointer dereference", "index out of range",
 		"of undefined (reading", "of undefined", "nomethoderror", "referenceerror", "unboundlocalerror",
-		"indexoutofbounds", "panic: runtime error", "syntaxerror", "syntax error"}, "that its program has stopped at an error",
+		"indexoutofbounds", "panic: runtime error", "syntaxerror", "syntax error"}, "that its program has stopped " +
+		"at an error",
 		"See what the program does where the message says, and whether its image or its input has changed: without a " +
 			"change each try fails.", false},
 }

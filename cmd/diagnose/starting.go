@@ -88,6 +88,47 @@ func startFailing(reasons []string, parts ...string) func(*podFacts) sign {
 	}
 }
 
+// startWarnings are the rows of pods that do not start, by the last warning about them.
+var startWarnings = []row{
+	{means: "no container has started, and a volume cannot be attached",
+		advice: "Look at the volume, and at the CSI driver: kubectl get volumeattachments.",
+		pod:    startFailing([]string{"FailedAttachVolume"})},
+	{means: "no container has started, and a store does not give a secret",
+		advice: "See whether the store has the secret that the message names, and whether the ServiceAccount of the " +
+			"pods may read it there.", pod: startFailing([]string{"FailedMount"}, "secrets store objects")},
+	{means: "no container has started, because the limit of its memory is too low for that",
+		advice: "Raise MEMORY: less than a container takes to start. In a quantity Mi means mebibytes, and m " +
+			"thousandths of a byte.", pod: tooSmall},
+	{means: "no container has started, and the pod has no network or sandbox",
+		advice: "Look at the network plugin and the container runtime of node NODE.",
+		pod:    startFailing([]string{"FailedCreatePodSandBox", "NetworkNotReady", "FailedPodSandBoxStatus"})},
+	{means: "no container has started, and a device cannot be prepared",
+		advice: "Look at the DRA driver on node NODE.", pod: startFailing([]string{"FailedPrepareDynamicResources"})},
+	{means: "no container has started, and a volume needs a Secret or ConfigMap that is missing",
+		advice: "Create the Secret, the ConfigMap or the key that the event names; the kubelet tries again.",
+		pod: startFailing([]string{"FailedMount"}, "secret \"", "configmap \"", "references non-existent secret key",
+			"references non-existent config key")},
+	{means: "no container has started, and a file server refuses the mount",
+		advice: "See whether the server lets in the node and the account of the volume, whose credentials are in a " +
+			"Secret (nodeStageSecretRef of the PersistentVolume, or secretRef).",
+		pod: startFailing([]string{"FailedMount"}, "mount error(13)", "access denied by server", "ermission denied")},
+	{means: "no container has started, and a volume cannot be mounted",
+		advice: "Look at the volume that the event names, and at the CSI driver or the file server behind it.",
+		pod:    startFailing([]string{"FailedMount", "FailedMapVolume"})},
+	{means: "no container has started, and a warning has followed the last progress",
+		advice: "Create the Secret, the ConfigMap or the volume that the event names, or look at the network plugin " +
+			"of node NODE.", pod: startFailing(nil)},
+}
+
+// tooSmall finds a container that was killed for its memory before it ran.
+func tooSmall(p *podFacts) sign {
+	s := startFailing([]string{"FailedCreatePodSandBox", "Failed"}, "init was OOM-killed")(p)
+	if names := p.f.Job.Spec.Template.Spec.Containers; s.text != "" && len(names) == 1 {
+		s.container = names[0].Name
+	}
+	return s
+}
+
 // usedBy matches the pods of the namespace that have a volume (pkg/controller/volume/attachdetach/reconciler).
 var usedBy = regexp.MustCompile(`already used by pod\(s\) ([a-z0-9.-]+)`)
 

@@ -318,6 +318,9 @@ var causes = slices.Concat([]row{
 	{means: "nodes violate a pod affinity, anti-affinity or spread constraint",
 		advice: "Change the podAffinity or topologySpreadConstraints of the pod template, or add nodes." +
 			templateAdvice, pod: unschedulable("affinity rules", "anti-affinity", "topology spread constraints")},
+	{means: "another pod has a claim that one pod alone may use",
+		advice: "Wait until that pod has ended, or give the pods claims of their own (ReadWriteOncePod).",
+		pod:    claimTaken},
 	{means: "nodes cannot have a volume of the pods",
 		advice: "Look at the volumes in the message: their zone, their number on a node, their access mode.",
 		pod: unschedulable("volume", "CSI driver", "PersistentVolume", "available disk", "free storage", "pv(s)",
@@ -325,8 +328,8 @@ var causes = slices.Concat([]row{
 	{means: "nodes are cordoned", advice: "Uncordon a node: kubectl uncordon, or add nodes.",
 		pod: unschedulable("were unschedulable")},
 	{means: "nodes have a host port in use",
-		advice: "Remove hostPort from the pod template, or add nodes." + templateAdvice,
-		pod:    unschedulable("free ports")},
+		advice: "Remove hostPort from the pod template (or hostNetwork, with which its ports are those of the node), " +
+			"wait until the pod that has it ends, or add nodes." + templateAdvice, pod: portTaken},
 	{means: "nodes lack a device that a ResourceClaim asks for",
 		advice: "Add nodes with such devices, wait until other pods end, or change the requests of the ResourceClaim.",
 		pod:    claimUnallocated},
@@ -454,29 +457,7 @@ var causes = slices.Concat([]row{
 		means: "the kubelet gives the files of a volume another owner, which takes long if they are many",
 		advice: "Wait: it goes on. With fsGroupChangePolicy OnRootMismatch in the securityContext of the pod " +
 			"template, later pods start at once.", pod: startFailing([]string{"VolumePermissionChangeInProgress"})},
-}, ofPods("PodStartFailing", "cannot start", []row{
-	{means: "no container has started, and a volume cannot be attached",
-		advice: "Look at the volume, and at the CSI driver: kubectl get volumeattachments.",
-		pod:    startFailing([]string{"FailedAttachVolume"})},
-	{means: "no container has started, and a store does not give a secret",
-		advice: "See whether the store has the secret that the message names, and whether the ServiceAccount of the " +
-			"pods may read it there.", pod: startFailing([]string{"FailedMount"}, "secrets store objects")},
-	{means: "no container has started, and the pod has no network or sandbox",
-		advice: "Look at the network plugin and the container runtime of node NODE.",
-		pod:    startFailing([]string{"FailedCreatePodSandBox", "NetworkNotReady", "FailedPodSandBoxStatus"})},
-	{means: "no container has started, and a device cannot be prepared",
-		advice: "Look at the DRA driver on node NODE.", pod: startFailing([]string{"FailedPrepareDynamicResources"})},
-	{means: "no container has started, and a volume needs a Secret or ConfigMap that is missing",
-		advice: "Create the Secret, the ConfigMap or the key that the event names; the kubelet tries again.",
-		pod: startFailing([]string{"FailedMount"}, "secret \"", "configmap \"", "references non-existent secret key",
-			"references non-existent config key")},
-	{means: "no container has started, and a volume cannot be mounted",
-		advice: "Look at the volume that the event names, and at the CSI driver or the file server behind it.",
-		pod:    startFailing([]string{"FailedMount", "FailedMapVolume"})},
-	{means: "no container has started, and a warning has followed the last progress",
-		advice: "Create the Secret, the ConfigMap or the volume that the event names, or look at the network plugin " +
-			"of node NODE.", pod: startFailing(nil)},
-}), []row{
+}, ofPods("PodStartFailing", "cannot start", startWarnings), []row{
 	{code: "PodStartOverdue", attention: AttentionStuck, cannot: "should have started",
 		means:  "no container of a pod has started ten minutes after its scheduling",
 		advice: describeAdvice + " A large image, a volume or the network of node NODE may be the cause.",

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -67,6 +68,24 @@ func joined(separator string, parts ...string) string {
 func oneLine(message string) string {
 	message = strings.TrimPrefix(message, "(combined from similar events): ")
 	return strings.Join(strings.Fields(strings.ToValidUTF8(message, "")), " ")
+}
+
+// failure matches a line of a message that is likely to say what went wrong.
+var failure = regexp.MustCompile(`(?i)error|exception|caused by|fatal|panic|fail|denied|refused|cannot|can't|could not|` +
+	`not found|invalid|no such|timed out|killed`)
+
+// essence returns a message or, of one that is long, the lines that are likely to say what went wrong: the last ones.
+func essence(message string) string {
+	const long, most = 400, 2
+	if len(message) <= long {
+		return message
+	}
+	lines := strings.FieldsFunc(frame.ReplaceAllString(message, ""), func(r rune) bool { return r == '\n' })
+	said := slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return !failure.MatchString(line) })
+	if len(said) == 0 || len(said) == len(lines) {
+		return message
+	}
+	return "… " + strings.Join(said[max(0, len(said)-most):], "\n")
 }
 
 // mentions reports whether a text has one of the parts.

@@ -219,8 +219,8 @@ func (in Input) Documents() (all []string) {
 var writers = []struct{ component, kind, reasons string }{
 	{"kubelet", "Normal", "BackOff Created Killing Pulled Pulling SandboxChanged Started"},
 	{"kubelet", "Warning", "BackOff Evicted Failed FailedCreatePodContainer FailedCreatePodSandBox FailedKillPod " +
-		"FailedMount FailedPrepareDynamicResources FailedToRetrieveImagePullSecret NetworkNotReady SystemOOM " +
-		"Unhealthy VolumePermissionChangeInProgress"},
+		"FailedMount FailedPrepareDynamicResources FailedToRetrieveImagePullSecret NetworkNotReady Rebooted " +
+		"SystemOOM Unhealthy VolumePermissionChangeInProgress"},
 	{"default-scheduler", "Normal", "Preempted Scheduled"},
 	{"default-scheduler", "Warning", "FailedScheduling"},
 	{"attachdetach-controller", "Normal", "SuccessfulAttachVolume"},
@@ -230,7 +230,7 @@ var writers = []struct{ component, kind, reasons string }{
 	{"node-controller", "Warning", "NodeNotReady"},
 	{"job-controller", "Normal", "SuccessfulCreate SuccessfulDelete Suspended"},
 	{"job-controller", "Warning", "FailedCreate"},
-	{"cronjob-controller", "Normal", "JobAlreadyActive SuccessfulCreate SuccessfulDelete"},
+	{"cronjob-controller", "Normal", "JobAlreadyActive SawCompletedJob SuccessfulCreate SuccessfulDelete"},
 	{"cronjob-controller", "Warning", "FailedCreate InvalidSchedule MissSchedule UnknownTimeZone UnparseableSchedule"},
 	{"cluster-autoscaler", "Normal", "NotTriggerScaleUp ScaleDown TriggeredScaleUp"},
 	{"cluster-autoscaler", "Warning", "FailedScaleUp"}, // of GKE

@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate/cmd/diagnose"
@@ -93,7 +94,7 @@ func (x *Explain) List(env Environment, in Objects) (*View, error) {
 	for _, r := range v.reports {
 		if r.Reason.attention == diagnose.AttentionLost && madeUpFor(in, r) {
 			r.Reason.attention = diagnose.AttentionNone
-			r.Reason.Text += "; a later Job of its CronJob has succeeded"
+			r.Reason.Text += "; a later Job with the same containers has succeeded"
 		}
 	}
 	for _, cron := range in.CronJobs {
@@ -110,14 +111,16 @@ func (x *Explain) List(env Environment, in Objects) (*View, error) {
 	return v, nil
 }
 
-// madeUpFor reports whether a later Job of the same CronJob has succeeded.
+// madeUpFor reports whether a later Job of the same CronJob, or one with the same containers, has succeeded.
 func madeUpFor(in Objects, r *report) bool {
 	at := slices.IndexFunc(in.Jobs, func(m *kubefile.Manifest) bool { return string(m.Job.UID) == r.Job.UID })
 	job := in.Jobs[at].Job
-	of := metav1.GetControllerOfNoCopy(job)
-	return of != nil && of.Kind == "CronJob" && slices.ContainsFunc(in.Jobs, func(m *kubefile.Manifest) bool {
-		return metav1.IsControlledBy(m.Job, &metav1.ObjectMeta{UID: of.UID}) && m.Job.Status.CompletionTime != nil &&
-			m.Job.CreationTimestamp.After(job.CreationTimestamp.Time)
+	of := cmp.Or(metav1.GetControllerOfNoCopy(job), &metav1.OwnerReference{})
+	return slices.ContainsFunc(in.Jobs, func(m *kubefile.Manifest) bool {
+		same := metav1.IsControlledBy(m.Job, &metav1.ObjectMeta{UID: of.UID}) && of.Kind == "CronJob" ||
+			job.Namespace == m.Job.Namespace && equality.Semantic.DeepEqual(job.Spec.Template.Spec.Containers,
+				m.Job.Spec.Template.Spec.Containers)
+		return same && m.Job.Status.CompletionTime != nil && m.Job.CreationTimestamp.After(job.CreationTimestamp.Time)
 	})
 }
 
@@ -211,12 +214,18 @@ type shared struct {
 	Jobs  []string `json:"jobs"`
 }
 
-// shared returns what the failures of several Jobs that need attention name: of the largest sets of Jobs two.
+// series returns the name of a Job without its number.
+func series(name string) string { return strings.TrimRight(name, "-0123456789") }
+
+// shared returns what the failures of several Jobs that need attention name: two of the largest sets of Jobs, of
+// which none is part of the other.
 func (v *View) shared() (all []shared) {
 	jobs := map[string][]string{}
 	for _, l := range v.lines() {
 		for _, name := range l.names {
-			if l.attention > diagnose.AttentionNone && !slices.Contains(jobs[name], l.name) {
+			// Jobs of one CronJob have names that differ in their number, and name the same things.
+			same := func(other string) bool { return series(other) == series(l.name) }
+			if l.attention > diagnose.AttentionNone && !slices.ContainsFunc(jobs[name], same) {
 				jobs[name] = append(jobs[name], l.name)
 			}
 		}
@@ -231,8 +240,17 @@ func (v *View) shared() (all []shared) {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b shared) int { return cmp.Compare(len(b.Jobs), len(a.Jobs)) })
-	const most = 2
-	return all[:min(most, len(all))]
+	var kept []shared
+	for _, s := range all {
+		within := func(larger shared) bool {
+			return !slices.ContainsFunc(s.Jobs, func(job string) bool { return !slices.Contains(larger.Jobs, job) })
+		}
+		const most = 2
+		if len(kept) < most && !slices.ContainsFunc(kept, within) {
+			kept = append(kept, s)
+		}
+	}
+	return kept
 }
 
 // advice returns what to do about each Job and CronJob that needs attention. Those with the same advice, apart
