@@ -13,7 +13,6 @@ import (
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/inside"
-	"github.com/jobfate/jobfate/machine"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -60,19 +59,16 @@ func ForgetUnobserved(s decide.Snapshot, o decide.Option, _ inside.Usual) (decid
 }
 
 // StripFirst removes the finalizer of each ended pod, whether or not the status records the pod.
-func StripFirst(client *cluster.Client) error {
+func StripFirst(_ *Caller, client *cluster.Client) {
 	for _, pod := range client.Pods {
 		if cluster.HasEnded(pod) && (tracking.Keys{}).HasFinalizer(pod) {
-			if _, err := client.PatchPod(pod, tracking.Keys{}.StripPatch(pod)); err != nil {
-				return err
-			}
+			_, _ = client.PatchPod(pod, tracking.Keys{}.StripPatch(pod))
 		}
 	}
-	return nil
 }
 
 // ForgetInFlight makes a Machine forget its writes in flight.
-func ForgetInFlight(machine *machine.Machine) {
-	m := inside.Memory(machine)
+func ForgetInFlight(c *Caller, _ *cluster.Client) {
+	m := inside.Memory(c.Machine)
 	m.Known, m.Shown, m.ReadFirst, m.Created, m.Deleted, m.Stripped, m.Lost = "", "", false, nil, nil, nil, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/jobtest"
@@ -68,14 +69,19 @@ func Looking(how func(*cluster.View)) func() cluster.Controller { return With(Ca
 // Asking returns callers with changed requests.
 func Asking(how func(*cluster.Request)) func() cluster.Controller { return With(Caller{Ask: how}) }
 
-// Amended returns callers with changed decisions.
-func Amended(how func(decide.Snapshot, *decide.Decision)) func() cluster.Controller {
+// Deciding returns callers that decide with a function.
+func Deciding(how inside.Decider) func() cluster.Controller {
 	return func() cluster.Controller {
 		caller := jobtest.NewCaller()
 		caller.Guard = nil // the referee is to find it
-		inside.Amend(caller.Machine, how)
+		inside.Decide(caller.Machine, how)
 		return caller
 	}
+}
+
+// Amended returns callers with changed decisions.
+func Amended(how func(decide.Snapshot, *decide.Decision)) func() cluster.Controller {
+	return Deciding(inside.Amended(how))
 }
 
 // Spoiled returns callers whose first status write of each sync is changed.
@@ -143,6 +149,14 @@ func FromCache(v *cluster.View, q *cluster.Request, a cluster.Answer, err error)
 		a.Job = v.Job
 	case cluster.List:
 		a.Pods, a.Version = v.Pods, v.Barrier
+	}
+	return a, err
+}
+
+// Rejected answers a creation that fails, or whose answer is lost, as rejected.
+func Rejected(_ *cluster.View, q *cluster.Request, a cluster.Answer, err error) (cluster.Answer, error) {
+	if q.Verb == cluster.Create && err != nil {
+		err = apierrors.NewForbidden(corev1.Resource("pods"), q.Name, err)
 	}
 	return a, err
 }

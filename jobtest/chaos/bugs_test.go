@@ -16,6 +16,7 @@ import (
 
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/decide"
+	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/bugs"
 	"github.com/jobfate/jobfate/jobtest/cluster"
@@ -37,14 +38,7 @@ var knownBugs = []bug{
 	{name: "a View claims to be newer than it is", property: "S1", controller: bugs.Looking(bugs.Newer)},
 	{name: "a View claims that its pods are as new as its Job", property: "S1", controller: bugs.Looking(bugs.NewerPods)},
 	{name: "a live read comes from a cache", property: "S1 S6", controller: bugs.With(bugs.Caller{Answer: bugs.FromCache})},
-	{name: "a lost creation is reported as rejected", property: "S6", controller: func() cluster.Controller {
-		return &bugs.Caller{Caller: jobtest.NewCaller(), Answer: func(_ *cluster.View, q *cluster.Request, a cluster.Answer, err error) (cluster.Answer, error) {
-			if q.Verb == cluster.Create && err != nil {
-				err = apierrors.NewForbidden(corev1.Resource("pods"), q.Name, err)
-			}
-			return a, err
-		}}
-	}},
+	{name: "a lost creation is reported as rejected", property: "S6", controller: bugs.With(bugs.Caller{Answer: bugs.Rejected})},
 
 	// Statuses that the API server rejects.
 	{name: "seen, an index in both sets", property: "S4 S11", controller: bugs.Spoiled(bugs.BothSets)},
@@ -107,7 +101,7 @@ var knownBugs = []bug{
 
 	// Counting.
 	{name: "k105200, a stale pod is counted again", property: "S1", controller: forgetful},
-	{name: "KEP-2307, finalizers are removed before the status is stored", property: "S2", controller: hasty},
+	{name: "KEP-2307, finalizers are removed before the status is stored", property: "S2", controller: bugs.With(bugs.Caller{Before: bugs.StripFirst})},
 	{name: "k104666, UIDs leave the list while pods have the finalizer", property: "S1", controller: bugs.Spoiled(bugs.LeaveEarly)},
 	{name: "KEP-2307, finalizers are removed from uncounted pods", property: "S2", controller: bugs.Spoiled(bugs.ListNone)},
 	{name: "k109485, k119160, an end before all finalizers are removed", property: "S9 S11", controller: bugs.Spoiled(bugs.EndNow)},
@@ -141,16 +135,14 @@ var knownBugs = []bug{
 			}
 		}
 	})},
-	{name: "a creation that has failed counts as active", property: "S10", controller: func() cluster.Controller {
-		return &bugs.Caller{Caller: jobtest.NewCaller(), Answer: func(_ *cluster.View, q *cluster.Request, a cluster.Answer, err error) (cluster.Answer, error) {
-			if q.Verb == cluster.Create && err != nil {
-				a.Pod = q.Pod.DeepCopy()
-				a.Pod.Name, a.Pod.UID, a.Pod.ResourceVersion = "made-up", "made-up", "1"
-				return a, nil
-			}
-			return a, err
-		}}
-	}},
+	{name: "a creation that has failed counts as active", property: "S10", controller: bugs.With(bugs.Caller{Answer: func(_ *cluster.View, q *cluster.Request, a cluster.Answer, err error) (cluster.Answer, error) {
+		if q.Verb == cluster.Create && err != nil {
+			a.Pod = q.Pod.DeepCopy()
+			a.Pod.Name, a.Pod.UID, a.Pod.ResourceVersion = "made-up", "made-up", "1"
+			return a, nil
+		}
+		return a, err
+	}})},
 
 	// Staleness, duplicates, scaling.
 	{name: "k130333, k137210, a decision on a stale Job", property: "S5 S6 S7", controller: forgetful},
@@ -162,7 +154,7 @@ var knownBugs = []bug{
 		}
 	}))},
 	{name: "k99865, k115349, duplicates and indexes out of range count", property: "S1 S11", controller: bugs.Spoiled(func(s decide.Snapshot, st *batchv1.JobStatus) {
-		if isIndexed(&s.Job.Spec) {
+		if jobstatus.IsIndexed(&s.Job.Spec) {
 			st.Succeeded = 0
 			for _, pod := range s.Pods {
 				if pod.Status.Phase == corev1.PodSucceeded {
@@ -172,11 +164,7 @@ var knownBugs = []bug{
 		}
 	})},
 
-	{name: "seen, the status counts only the pods of a stale cache", property: "S21", controller: func() cluster.Controller {
-		caller := jobtest.NewCaller()
-		inside.Decide(caller.Machine, bugs.ForgetUnobserved)
-		return caller
-	}},
+	{name: "seen, the status counts only the pods of a stale cache", property: "S21", controller: bugs.Deciding(bugs.ForgetUnobserved)},
 
 	// Backoff, policy, deadline.
 	{name: "seen, no timer for indexes that back off", property: "L2 L5", controller: waiting(func(time.Duration) time.Duration { return 0 })},
@@ -234,12 +222,63 @@ var knownBugs = []bug{
 			d.Status.Conditions = nil
 		}
 	})},
-	{name: "the end is changed", property: "S1 S8 S11", controller: restless},
+	{name: "the end is changed", property: "S1 S8 S11", controller: bugs.With(bugs.Caller{Before: restless})},
 	{name: "a rejected status is sent again and again", property: "L4 S11", controller: bugs.Spoiled(func(_ decide.Snapshot, st *batchv1.JobStatus) { st.Active = -1 })},
 	{name: "a status is written in each sync", property: "L1", controller: alwaysWriting},
 	{name: "patches have no UID", property: "S15", controller: bugs.Asking(func(q *cluster.Request) {
 		if q.Verb == cluster.Patch {
 			q.Patch = []byte(strings.ReplaceAll(string(q.Patch), `"uid":"`+string(q.UID)+`",`, ""))
+		}
+	})},
+
+	// Input that is misread: when a Job ends, whether a pod has failed or succeeded, or which Job owns a pod.
+	{name: "backoffLimit is read as 0", property: "S17", controller: bugs.Spec(func(s *batchv1.JobSpec) {
+		if s.BackoffLimitPerIndex == nil {
+			s.BackoffLimit = new(int32)
+		}
+	})},
+	{name: "backoffLimit is never reached", property: "S17", controller: bugs.Spec(func(s *batchv1.JobSpec) { s.BackoffLimit = new(int32(1 << 30)) })},
+	{name: "completions are read as 1", property: "S17", controller: bugs.Spec(func(s *batchv1.JobSpec) {
+		if s.Completions != nil && *s.Completions > 1 {
+			s.Completions = new(int32(1))
+		}
+	})},
+	{name: "completions are forgotten", property: "S5 S17", controller: bugs.Spec(func(s *batchv1.JobSpec) {
+		if s.CompletionMode == nil || *s.CompletionMode == batchv1.NonIndexedCompletion {
+			s.Completions = nil
+		}
+	})},
+	{name: "restarts are read as ten times as many", property: "S17", controller: bugs.Looking(bugs.Changed(func(_ *batchv1.Job, pod *corev1.Pod) {
+		for i := range pod.Status.ContainerStatuses {
+			pod.Status.ContainerStatuses[i].RestartCount *= 10
+		}
+	}))},
+	{name: "the deadline is read as 1", property: "S17", controller: bugs.Spec(func(s *batchv1.JobSpec) {
+		if s.ActiveDeadlineSeconds != nil {
+			s.ActiveDeadlineSeconds = new(int64(1))
+		}
+	})},
+	{name: "the deadline is ignored", property: "S17", controller: bugs.Spec(func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = nil })},
+	{name: "the success policy is ignored", property: "S17", controller: bugs.Spec(func(s *batchv1.JobSpec) { s.SuccessPolicy = nil })},
+	{name: "maxFailedIndexes is ignored", property: "S17", controller: bugs.Spec(func(s *batchv1.JobSpec) { s.MaxFailedIndexes = nil })},
+	{name: "FailJob is read as Count", property: "S17", controller: bugs.Spec(bugs.CountFailJob)},
+	{name: "a failure is read as a success", property: "S1 S4", controller: bugs.Looking(bugs.Changed(func(_ *batchv1.Job, pod *corev1.Pod) {
+		if pod.Status.Phase == corev1.PodFailed {
+			pod.Status.Phase = corev1.PodSucceeded
+		}
+	}))},
+	{name: "a success is read as a failure", property: "S1", controller: bugs.Looking(bugs.Changed(func(_ *batchv1.Job, pod *corev1.Pod) {
+		if pod.Status.Phase == corev1.PodSucceeded {
+			pod.Status.Phase = corev1.PodFailed
+		}
+	}))},
+	{name: "failed indexes are forgotten", property: "S3", controller: bugs.Amended(func(s decide.Snapshot, d *decide.Decision) {
+		if d.Status != nil && d.Status.FailedIndexes != nil && *d.Status.FailedIndexes != "" {
+			status := d.Status.DeepCopy()
+			status.FailedIndexes = new(string)
+			if len(status.Conditions) == 0 && s.Job.Status.FailedIndexes != nil && *s.Job.Status.FailedIndexes != "" {
+				d.Status = status
+			}
 		}
 	})},
 }
@@ -256,10 +295,8 @@ func plain(s *batchv1.JobSpec) {
 	*s = batchv1.JobSpec{Template: s.Template, Completions: new(int32(3)), Parallelism: s.Parallelism, BackoffLimit: new(int32(6))}
 }
 
-// forgetful is a caller that forgets its writes in flight.
-func forgetful() cluster.Controller {
-	return &bugs.Caller{Caller: jobtest.NewCaller(), Before: func(c *bugs.Caller, _ *cluster.Client) { bugs.ForgetInFlight(c.Machine) }}
-}
+// forgetful are callers that forget their writes in flight.
+var forgetful = bugs.With(bugs.Caller{Before: bugs.ForgetInFlight})
 
 func waiting(how func(time.Duration) time.Duration) func() cluster.Controller {
 	return bugs.With(bugs.Caller{After: how})
@@ -347,23 +384,8 @@ func resending() cluster.Controller {
 	}
 }
 
-// hasty is a caller that removes finalizers before it does anything else.
-func hasty() cluster.Controller {
-	caller := jobtest.NewCaller()
-	return syncing(func(client *cluster.Client) (time.Duration, error) {
-		if err := bugs.StripFirst(client); err != nil {
-			return 0, err
-		}
-		return caller.Sync(client)
-	})
-}
-
-// deletingFirst is a caller that deletes the pods of a Job that ends before the interim condition is stored.
-func deletingFirst() cluster.Controller {
-	caller := jobtest.NewCaller()
-	inside.DeleteFirst(caller.Machine)
-	return caller
-}
+// deletingFirst are callers that delete the pods of a Job that ends before the interim condition is stored.
+var deletingFirst = bugs.Deciding(inside.DeletingFirst)
 
 // amnesiac is a caller that restarts for every sync.
 func amnesiac() cluster.Controller {
@@ -396,73 +418,13 @@ func byName() cluster.Controller {
 	})
 }
 
-// restless is a caller that keeps writing after the Job has ended.
-func restless() cluster.Controller {
-	caller := jobtest.NewCaller()
-	return syncing(func(client *cluster.Client) (time.Duration, error) {
-		if client.Job != nil && referee.Ended(client.Job) {
-			job := client.Job.DeepCopy()
-			job.Status.Failed++
-			if _, err := client.UpdateStatus(job); err != nil {
-				return 0, err
-			}
-		}
-		return caller.Sync(client)
-	})
-}
-
-// misread are controllers that misread the input: when a Job ends, whether a pod has failed
-// or succeeded, or which Job owns a pod.
-var misread = []bug{
-	{name: "backoffLimit is read as 0", property: "S17", controller: bugs.Spec(func(s *batchv1.JobSpec) {
-		if s.BackoffLimitPerIndex == nil {
-			s.BackoffLimit = new(int32)
-		}
-	})},
-	{name: "backoffLimit is never reached", property: "S17", controller: bugs.Spec(func(s *batchv1.JobSpec) { s.BackoffLimit = new(int32(1 << 30)) })},
-	{name: "completions are read as 1", property: "S17", controller: bugs.Spec(func(s *batchv1.JobSpec) {
-		if s.Completions != nil && *s.Completions > 1 {
-			s.Completions = new(int32(1))
-		}
-	})},
-	{name: "completions are forgotten", property: "S5 S17", controller: bugs.Spec(func(s *batchv1.JobSpec) {
-		if s.CompletionMode == nil || *s.CompletionMode == batchv1.NonIndexedCompletion {
-			s.Completions = nil
-		}
-	})},
-	{name: "restarts are read as ten times as many", property: "S17", controller: bugs.Looking(bugs.Changed(func(_ *batchv1.Job, pod *corev1.Pod) {
-		for i := range pod.Status.ContainerStatuses {
-			pod.Status.ContainerStatuses[i].RestartCount *= 10
-		}
-	}))},
-	{name: "the deadline is read as 1", property: "S17", controller: bugs.Spec(func(s *batchv1.JobSpec) {
-		if s.ActiveDeadlineSeconds != nil {
-			s.ActiveDeadlineSeconds = new(int64(1))
-		}
-	})},
-	{name: "the deadline is ignored", property: "S17", controller: bugs.Spec(func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = nil })},
-	{name: "the success policy is ignored", property: "S17", controller: bugs.Spec(func(s *batchv1.JobSpec) { s.SuccessPolicy = nil })},
-	{name: "maxFailedIndexes is ignored", property: "S17", controller: bugs.Spec(func(s *batchv1.JobSpec) { s.MaxFailedIndexes = nil })},
-	{name: "FailJob is read as Count", property: "S17", controller: bugs.Spec(bugs.CountFailJob)},
-	{name: "a failure is read as a success", property: "S1 S4", controller: bugs.Looking(bugs.Changed(func(_ *batchv1.Job, pod *corev1.Pod) {
-		if pod.Status.Phase == corev1.PodFailed {
-			pod.Status.Phase = corev1.PodSucceeded
-		}
-	}))},
-	{name: "a success is read as a failure", property: "S1", controller: bugs.Looking(bugs.Changed(func(_ *batchv1.Job, pod *corev1.Pod) {
-		if pod.Status.Phase == corev1.PodSucceeded {
-			pod.Status.Phase = corev1.PodFailed
-		}
-	}))},
-	{name: "failed indexes are forgotten", property: "S3", controller: bugs.Amended(func(s decide.Snapshot, d *decide.Decision) {
-		if d.Status != nil && d.Status.FailedIndexes != nil && *d.Status.FailedIndexes != "" {
-			status := d.Status.DeepCopy()
-			status.FailedIndexes = new(string)
-			if len(status.Conditions) == 0 && s.Job.Status.FailedIndexes != nil && *s.Job.Status.FailedIndexes != "" {
-				d.Status = status
-			}
-		}
-	})},
+// restless writes after the Job has ended.
+func restless(_ *bugs.Caller, client *cluster.Client) {
+	if client.Job != nil && referee.Ended(client.Job) {
+		job := client.Job.DeepCopy()
+		job.Status.Failed++
+		_, _ = client.UpdateStatus(job)
+	}
 }
 
 // syncing is a controller that is a function.
@@ -478,7 +440,7 @@ const enough = uint64(3000)
 // names refer to issues and pull requests of kubernetes/kubernetes; "seen" marks bugs of
 // release 1.37.
 func TestPutBack(t *testing.T) {
-	for _, bug := range slices.Concat(knownBugs, misread) {
+	for _, bug := range knownBugs {
 		t.Run(bug.name, func(t *testing.T) {
 			t.Parallel()
 			for seed := range enough {

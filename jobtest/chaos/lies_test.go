@@ -31,7 +31,7 @@ var livenessLies = []struct {
 	{"L1", "its status does not say so", nil, indifferent},
 	{"L2", "the Job has not ended", nil, bugs.Amended(func(_ decide.Snapshot, d *decide.Decision) { d.Strip = nil })},
 	{"L3", "keeps its finalizer", nil, leaving},
-	{"L4", "is sent again unchanged", nil, insisting},
+	{"L4", "is sent again unchanged", nil, bugs.With(bugs.Caller{Before: deletingAnother})},
 	{"L5", "has set no requeue", func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = new(int64(5)) },
 		waiting(func(time.Duration) time.Duration { return 0 })},
 	{"L5", "has set a requeue for", func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = new(int64(5)) },
@@ -41,14 +41,12 @@ var livenessLies = []struct {
 
 // everyThird is a caller that patches a pod in every third sync.
 func everyThird() cluster.Controller {
-	caller, syncs := jobtest.NewCaller(), 0
-	return syncing(func(client *cluster.Client) (time.Duration, error) {
-		wait, err := caller.Sync(client)
+	syncs := 0
+	return bugs.With(bugs.Caller{Before: func(_ *bugs.Caller, client *cluster.Client) {
 		if syncs++; syncs%3 == 0 && len(client.Pods) > 0 {
 			_, _ = client.PatchPod(client.Pods[0], []byte(`{"metadata":{"uid":"`+string(client.Pods[0].UID)+`"}}`))
 		}
-		return wait, err
-	})
+	}})()
 }
 
 // indifferent is a caller that stops when all pods have succeeded, and stores no verdict.
@@ -62,16 +60,11 @@ func indifferent() cluster.Controller {
 	})
 }
 
-// insisting is a caller that deletes a pod under a wrong UID in each sync.
-func insisting() cluster.Controller {
-	caller := jobtest.NewCaller()
-	return syncing(func(client *cluster.Client) (time.Duration, error) {
-		wait, err := caller.Sync(client)
-		if len(client.Pods) > 0 {
-			_ = client.DeletePod(client.Pods[0], metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions("other")})
-		}
-		return wait, err
-	})
+// deletingAnother deletes a pod under a wrong UID.
+func deletingAnother(_ *bugs.Caller, client *cluster.Client) {
+	if len(client.Pods) > 0 {
+		_ = client.DeletePod(client.Pods[0], metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions("other")})
+	}
 }
 
 func TestLies(t *testing.T) {

@@ -45,17 +45,18 @@ func Amended(how func(decide.Snapshot, *decide.Decision)) Decider {
 
 // DeleteFirst makes a Machine carry out each decision as it is, like the Job controller: pods are deleted because the
 // Job ends before the interim condition is stored. It is for comparisons of decisions, and for a planted bug.
-func DeleteFirst(m *machine.Machine) {
-	Decide(m, func(s decide.Snapshot, _ decide.Option, usual Usual) (decide.Decision, error) {
-		d, err := usual(s)
-		d.Delete = slices.Clone(d.Delete)
-		for i := range d.Delete {
-			if d.Delete[i].Cause == decide.CauseJobEnds {
-				d.Delete[i].Cause = "" // the Machine waits for no verdict
-			}
+func DeleteFirst(m *machine.Machine) { Decide(m, DeletingFirst) }
+
+// DeletingFirst decides like that.
+func DeletingFirst(s decide.Snapshot, _ decide.Option, usual Usual) (decide.Decision, error) {
+	d, err := usual(s)
+	d.Delete = slices.Clone(d.Delete)
+	for i := range d.Delete {
+		if d.Delete[i].Cause == decide.CauseJobEnds {
+			d.Delete[i].Cause = "" // the Machine waits for no verdict
 		}
-		return d, err
-	})
+	}
+	return d, err
 }
 
 // ForEnd reports whether a pod is deleted because the Job ends, also after DeleteFirst.

@@ -69,7 +69,7 @@ type bug struct {
 }
 
 var planted = []bug{
-	{"writes in flight are forgotten", "P1", bugs.With(bugs.Caller{Before: func(c *bugs.Caller, _ *cluster.Client) { bugs.ForgetInFlight(c.Machine) }})},
+	{"writes in flight are forgotten", "P1", bugs.With(bugs.Caller{Before: bugs.ForgetInFlight})},
 	{"removed finalizers are forgotten", "P1", remembering(func(m *memory.Memory, _ *cluster.View) { m.Stripped = nil })},
 	{"every status is taken for the own one", "P1", remembering(func(m *memory.Memory, v *cluster.View) {
 		if v.Job != nil && m.Job == v.Job.UID {
