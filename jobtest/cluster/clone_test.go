@@ -1,16 +1,13 @@
 package cluster_test
 
 import (
-	"errors"
 	"testing"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/jobfate/jobfate/jobtest/cluster"
-	"github.com/jobfate/jobfate/jobtest/inside"
 )
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -18,13 +15,10 @@ var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 // newStage returns a cluster with a Job of some pods, and a live cache.
 func newStage(t *testing.T, pods int32) (*cluster.Cluster, *cluster.Cache) {
 	t.Helper()
-	job := &batchv1.Job{}
-	job.Spec.Completions, job.Spec.Parallelism = new(pods), new(pods)
-	job.Spec.Template.Spec = corev1.PodSpec{
-		RestartPolicy:  corev1.RestartPolicyNever,
-		InitContainers: []corev1.Container{{Name: "init"}, {Name: "sidecar", RestartPolicy: new(corev1.ContainerRestartPolicyAlways)}},
-		Containers:     []corev1.Container{{Name: "main"}},
-	}
+	job := jobNamed("default", "job")
+	job.Spec.Completions, job.Spec.Parallelism = &pods, &pods
+	job.Spec.Template.Spec.InitContainers = []corev1.Container{{Name: "init"},
+		{Name: "sidecar", RestartPolicy: new(corev1.ContainerRestartPolicyAlways)}}
 	c, err := cluster.New(job, noon)
 	must(t, err)
 	return c, c.NewCache(true)
@@ -92,36 +86,6 @@ func TestTimes(t *testing.T) {
 type controllerFunc func(*cluster.Client) error
 
 func (f controllerFunc) Sync(client *cluster.Client) (time.Duration, error) { return 0, f(client) }
-
-// A status write is stored and its answer lost. It records a failure that the backoff
-// record of the caller lacks. The backoff delay after that failure still applies (S12).
-func TestCaller_lostAnswer(t *testing.T) {
-	staged, _ := newStage(t, 1)
-	for lost, c := range map[error]*cluster.Cluster{
-		errors.New("timeout"): staged, apierrors.NewTimeoutError("no answer", 1): newCluster(t, 3),
-	} {
-		cache, caller := c.NewCache(true), newCaller()
-		run(t, c, caller, cache)
-		c.End("pod-1", 1)
-		c.Intercept = func(r *cluster.Request) cluster.Fault {
-			if r.Verb == cluster.Status {
-				return cluster.Fault{Err: lost, Lost: true}
-			}
-			return cluster.Fault{}
-		}
-		if out := c.Run(caller, cache); out.Err == nil || c.Job().Status.UncountedTerminatedPods == nil {
-			t.Fatalf("%v: the answer is not lost: %+v", lost, out)
-		}
-		c.Intercept = nil
-		out := run(t, c, caller, cache)
-		if len(c.Pods()) != 1 || out.After != 10*time.Second {
-			t.Errorf("%v: there are %d pods, and the next sync is in %v; want 1, 10s", lost, len(c.Pods()), out.After)
-		}
-		if got := inside.Memory(caller.Machine).Backoff; got.Failures != 1 {
-			t.Errorf("%v: the caller remembers %+v, want one failure", lost, got)
-		}
-	}
-}
 
 // SetStatus stores any status, valid or not.
 func TestSetStatus(t *testing.T) {

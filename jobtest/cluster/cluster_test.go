@@ -93,27 +93,6 @@ func TestPatchStatus(t *testing.T) {
 	}
 }
 
-// An orphan that is removed before its adoption is not counted, even while the cache still
-// shows it. (Found by chaos.)
-func TestCaller_removedOrphanIsNotCounted(t *testing.T) {
-	c := newCluster(t, 3)
-	cache, caller := c.NewCache(false), newCaller()
-	c.Run(caller, cache)
-	cache.ShowAll()
-	uid := c.Pods()[0].UID
-	c.End(uid, 0)
-	c.Edit(uid, func(p *corev1.Pod) { p.OwnerReferences, p.Finalizers = nil, nil })
-	cache.ShowAll()
-	c.Delete(uid, 0)
-	for range 3 {
-		c.Run(caller, cache)
-	}
-	st := c.Job().Status
-	if n := st.Succeeded + int32(len(st.UncountedTerminatedPods.Succeeded)); n != 0 {
-		t.Errorf("the orphan is counted %d times", n)
-	}
-}
-
 // A process that starts with a stale cache does not add the finalizer to a counted pod again: it
 // reads the pods. Nor does one that has read them before another counts the pod: its patch is
 // refused. (Found by chaos.)
@@ -146,40 +125,6 @@ func TestCaller_noAdoptionOnAStaleView(t *testing.T) {
 		out := c.Run(newCaller(), old)
 		if len(c.Pod(uid).Finalizers) != 0 || apierrors.IsConflict(out.Err) != (counted == "after the read") {
 			t.Errorf("counted %s: %v, finalizers %v; want none", counted, out.Err, c.Pod(uid).Finalizers)
-		}
-	}
-}
-
-// A pod that is adopted and surplus is deleted in the same sync: the patch that removes its
-// finalizer names the version that the adoption has stored. If the pod ends after its adoption, the
-// patch is refused, and the pod is counted.
-func TestCaller_adoptedPodIsDeletedAtOnce(t *testing.T) {
-	for _, ends := range []bool{false, true} {
-		c := newCluster(t, 3)
-		cache, caller := c.NewCache(true), newCaller()
-		c.Run(caller, cache)
-		uid := c.Pods()[0].UID
-		c.Start(uid)
-		c.Edit(uid, func(p *corev1.Pod) { p.OwnerReferences = nil })
-		must(t, c.EditJob(func(spec *batchv1.JobSpec) { spec.Suspend = new(true) }))
-		patches := 0
-		c.Intercept = func(q *cluster.Request) cluster.Fault {
-			if q.Verb == cluster.Patch {
-				if patches++; patches == 2 && ends {
-					c.End(uid, 0)
-				}
-			}
-			return cluster.Fault{}
-		}
-		out := c.Run(caller, cache)
-		if pod := c.Pod(uid); ends != apierrors.IsConflict(out.Err) || ends == (pod.DeletionTimestamp != nil) {
-			t.Errorf("the pod ends: %t: error %v, deleted at %v", ends, out.Err, pod.DeletionTimestamp)
-		}
-		for range 3 {
-			c.Run(caller, cache)
-		}
-		if st, want := c.Job().Status, map[bool]int32{true: 1}[ends]; st.Succeeded != want || st.Failed != 0 {
-			t.Errorf("the pod ends: %t: %d succeeded, %d failed, want %d and none", ends, st.Succeeded, st.Failed, want)
 		}
 	}
 }

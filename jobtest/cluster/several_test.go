@@ -1,7 +1,6 @@
 package cluster_test
 
 import (
-	"errors"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -66,38 +65,5 @@ func TestSeveralJobs(t *testing.T) {
 	c.Focus(types.NamespacedName{Name: "never"})
 	if c.Focused() != b || c.Job() != nil {
 		t.Errorf("%s is in focus, with %v", c.Focused(), c.Job())
-	}
-}
-
-// A live read has shown that another Job has the name now. While the cache still shows the first
-// Job, no pod is created for it. Once the cache shows the second Job, that one gets its pod, and
-// inherits nothing (kubernetes#131917, kubernetes#142142).
-func TestCaller_recreatedJob(t *testing.T) {
-	c := newCluster(t, 1)
-	cache, caller := c.NewCache(false), newCaller()
-	c.Intercept = func(r *cluster.Request) cluster.Fault {
-		if r.Verb == cluster.Create {
-			return cluster.Fault{Err: errors.New("the connection broke")} // not carried out
-		}
-		return cluster.Fault{}
-	}
-	c.Run(caller, cache)
-	c.Intercept = nil
-	first, again := c.Job(), c.Job().DeepCopy()
-	c.DeleteJob(metav1.DeletePropagationBackground)
-	again.Spec.Selector, again.Spec.Template.Labels = nil, nil
-	must(t, c.CreateJob(again))
-	for range 3 {
-		if out := c.Run(caller, cache); out.Err != nil || len(c.Pods()) != 0 {
-			t.Fatalf("the cache shows the first Job: %d pods, error %v; want none", len(c.Pods()), out.Err)
-		}
-	}
-	cache.ShowAll()
-	c.Run(caller, cache)
-	if pods := c.Pods(); len(pods) != 1 || !metav1.IsControlledBy(pods[0], c.Job()) || c.Job().UID == first.UID {
-		t.Errorf("the cache shows the second Job: the pods are %v, want one of that Job", pods)
-	}
-	if st := c.Job().Status; st.Active != 1 || st.Failed != 0 {
-		t.Errorf("the status is %+v, want one active pod", st)
 	}
 }
