@@ -19,11 +19,7 @@ import (
 // Job is being deleted.
 func (l *lives) unaware(n uint32) bool {
 	s := &l.states[n]
-	differs := func(n uint16) bool {
-		a, b := l.jobs.values[s.job], l.jobs.values[n]
-		return a == nil || b == nil || a.Generation != b.Generation || (a.DeletionTimestamp == nil) != (b.DeletionTimestamp == nil)
-	}
-	return differs(s.seenJob) || s.at != 0 && differs(l.positions[s.at].input.job)
+	return !l.sameSpec(s.job, s.seenJob) || s.at != 0 && !l.sameSpec(s.job, l.positions[s.at].input.job)
 }
 
 // observesGone reports whether the spec was edited and the controller still observes the
@@ -234,11 +230,7 @@ func rule(action batchv1.PodFailurePolicyAction) func(*batchv1.JobSpec) {
 
 // mixed is a kind of Job whose containers may also exit with 1 and with 42.
 func mixed(name string, changes ...func(*batchv1.JobSpec)) kindOfJob {
-	return kindOfJob{name, func(n int32) config {
-		c := jobOf(n, all(changes...))
-		c.Codes = []int32{0, 1, 42}
-		return c
-	}}
+	return jobKind(name, exits(0, 1, 42), changes...)
 }
 
 var (

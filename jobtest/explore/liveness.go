@@ -87,15 +87,10 @@ func (x *search) needsNoPods(n uint16) bool {
 // It also returns the number of states at rest. States that were not expanded lead to rest,
 // as faultless has checked.
 func (x *search) unreachable() (ends int, found *violation) {
-	var to []uint32
-	for n := range x.states {
-		atRest := x.quiescent(&x.states[n])
-		if atRest {
-			ends++
-		}
-		if atRest || n >= len(x.first) {
-			to = append(to, uint32(n))
-		}
+	to := x.resting()
+	ends = len(to)
+	for n := len(x.first); n < len(x.states); n++ {
+		to = append(to, uint32(n))
 	}
 	reached := make([]bool, len(x.states))
 	x.steps().reversed().walk(to, func(n uint32) bool {
@@ -111,6 +106,16 @@ func (x *search) unreachable() (ends int, found *violation) {
 		}
 	}
 	return ends, nil
+}
+
+// resting returns the states in which the Job is at rest.
+func (x *search) resting() (rest []uint32) {
+	for n := range x.states {
+		if x.quiescent(&x.states[n]) {
+			rest = append(rest, uint32(n))
+		}
+	}
+	return rest
 }
 
 // graph holds, for each state, other states.

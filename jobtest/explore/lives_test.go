@@ -45,7 +45,7 @@ func livesOf(x *search) *lives {
 			}
 		}
 	}
-	rest := l.atRest()
+	rest := l.resting()
 	l.peaks(rest)
 	l.leastCreated(rest)
 	l.mostCreated()
@@ -69,7 +69,12 @@ func (l *lives) stepsThat(keep func(from, to uint32) bool) graph {
 
 // standing reports whether a step changes neither the UID nor the spec of the Job.
 func (l *lives) standing(from, to uint32) bool {
-	a, b := l.jobs.values[l.states[from].job], l.jobs.values[l.states[to].job]
+	return l.sameSpec(l.states[from].job, l.states[to].job)
+}
+
+// sameSpec reports whether two versions of a Job have the same spec, and both or neither are being deleted.
+func (l *lives) sameSpec(n, m uint16) bool {
+	a, b := l.jobs.values[n], l.jobs.values[m]
 	return a != nil && b != nil && a.Generation == b.Generation && (a.DeletionTimestamp == nil) == (b.DeletionTimestamp == nil)
 }
 
@@ -92,16 +97,6 @@ func (l *lives) creates(from, to uint32) bool {
 		}
 	}
 	return false
-}
-
-// atRest returns the states in which the Job is at rest.
-func (l *lives) atRest() (rest []uint32) {
-	for n := range l.states {
-		if l.quiescent(&l.states[n]) {
-			rest = append(rest, uint32(n))
-		}
-	}
-	return rest
 }
 
 func (l *lives) filled(v int64) []int64 {

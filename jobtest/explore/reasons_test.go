@@ -23,17 +23,10 @@ import (
 // A decision, its explanation and the pods agree on why an index or the Job failed, in every
 // state of the searches. The oracle matches each pod with the rules itself.
 func TestReasons(t *testing.T) {
-	retries := func(completions, limit int32) func(int32) config {
-		return func(int32) config {
-			c := jobOf(completions, all(perIndex, withPolicy(failIndex), retriesPerIndex(limit)))
-			c.Codes = []int32{1, 42}
-			return c
-		}
-	}
 	reached := map[string]int{}
 	for _, k := range append([]kindOfJob{
-		{"per index, no retry, FailIndex", retries(2, 0)},
-		{"two leaders", retries(1, 5)}, // they may create two pods for an index
+		jobKind("per index, no retry, FailIndex", exits(1, 42), perIndex, withPolicy(failIndex), retriesPerIndex(0)),
+		jobKind("two leaders", exits(1, 42), scale(1), perIndex, withPolicy(failIndex), retriesPerIndex(5)), // they may create two pods for an index
 	}, kindsOfJob...) {
 		c := k.make(2)
 		if c.New != nil || c.Job.Spec.PodFailurePolicy == nil && c.Job.Spec.BackoffLimitPerIndex == nil {

@@ -69,26 +69,30 @@ func all(changes ...func(*batchv1.JobSpec)) func(*batchv1.JobSpec) {
 	}
 }
 
-// plain is a kind of Job that differs only in its spec.
-func plain(name string, changes ...func(*batchv1.JobSpec)) kindOfJob {
-	return kindOfJob{name, func(n int32) config { return jobOf(n, all(changes...)) }}
-}
-
-// coded is a kind of Job whose containers may also exit with 42.
-func coded(name string, changes ...func(*batchv1.JobSpec)) kindOfJob {
+// jobKind is a kind of Job whose spec and configuration differ from those of jobOf.
+func jobKind(name string, set func(*config), changes ...func(*batchv1.JobSpec)) kindOfJob {
 	return kindOfJob{name, func(n int32) config {
 		c := jobOf(n, all(changes...))
-		c.Codes = []int32{0, 42}
+		set(&c)
 		return c
 	}}
+}
+
+// plain is a kind of Job that differs only in its spec.
+func plain(name string, changes ...func(*batchv1.JobSpec)) kindOfJob {
+	return jobKind(name, func(*config) {}, changes...)
+}
+
+// exits sets the exit codes of the containers.
+func exits(codes ...int32) func(*config) { return func(c *config) { c.Codes = codes } }
+
+// coded is a kind of Job whose containers exit with 0 or 42.
+func coded(name string, changes ...func(*batchv1.JobSpec)) kindOfJob {
+	return jobKind(name, exits(0, 42), changes...)
 }
 
 func edited(name string, edits []func(*batchv1.JobSpec), changes ...func(*batchv1.JobSpec)) kindOfJob {
-	return kindOfJob{name, func(n int32) config {
-		c := jobOf(n, all(changes...))
-		c.Edits = edits
-		return c
-	}}
+	return jobKind(name, func(c *config) { c.Edits = edits }, changes...)
 }
 
 func suspend(is bool) func(*batchv1.JobSpec) {
@@ -161,19 +165,15 @@ var kindsOfJob = []kindOfJob{
 		c.Edits = []func(*batchv1.JobSpec){scale(n)}
 		return c
 	}},
-	{"free slots filled", func(n int32) config {
-		c := jobOf(n, all(perIndex, parallelism(1)))
+	jobKind("free slots filled", func(c *config) {
 		c.New = func() *cluster.Caller { return jobtest.NewCaller(decide.FillFreeSlots()) }
-		return c
-	}},
-	{"short delays", func(n int32) config {
+	}, perIndex, parallelism(1)),
+	jobKind("short delays", func(c *config) {
 		p := backoff.Policy{Base: 10 * time.Second, Cap: 20 * time.Second}
-		c := jobOf(n, perIndex)
 		c.New = func() *cluster.Caller { return jobtest.NewCaller(decide.Backoff(p)) }
 		c.Rules = referee.Rules{Backoff: p}
 		c.Ticks, c.Old, c.AnyTime = []time.Duration{7 * time.Second}, 21*time.Second, true
-		return c
-	}},
+	}, perIndex),
 }
 
 // scope sets the size of the Jobs, the number of faults, and the limit of a search.

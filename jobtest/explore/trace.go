@@ -127,32 +127,17 @@ func (x *search) requestText(p *position) string {
 
 func (x *search) describeFault(before *state, m move) string {
 	kind := faultKind(m.detail)
+	text := kind.String()
 	switch kind {
-	case killBefore, killAfter:
-		how := "with fresh caches"
-		if m.place != 0 {
-			how = "with stale caches"
-		}
-		when := "before"
-		if kind == killAfter {
-			when = "after"
-		}
-		return fmt.Sprintf("the controller is killed %s: %s; it restarts %s", when,
-			x.requestText(x.positions[before.at]), how)
-	case refuse, lose:
-		return fmt.Sprintf("%s: %s", kind, x.requestText(x.positions[before.at]))
-	case otherLeader:
-		if before.other != 0 {
-			return "the leader freezes, and the other one goes on"
-		}
-		if m.place != 0 {
-			return "the leader freezes, and a second one starts with stale caches"
-		}
-		return "the leader freezes, and a second one starts with fresh caches"
-	case deleteJob, deleteJobForeground, deleteJobOrphan:
-		return kind.String()
+	case killBefore, killAfter, refuse, lose, giveUp, giveUpAfter:
+		text += ": " + x.requestText(x.positions[before.at])
+	case deletePod, force, disrupt, loseNode, orphan, strip:
+		return text + " " + string(uids[m.place])
 	}
-	return kind.String() + " " + string(uids[m.place])
+	if m.place != 0 {
+		text += "; it has stale caches"
+	}
+	return text
 }
 
 // objects describes the objects of a state.
