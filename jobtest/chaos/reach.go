@@ -1,13 +1,12 @@
 package chaos
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/jobtest/internal/driver"
 )
 
@@ -18,10 +17,12 @@ type policy struct {
 }
 
 var policies = [...]policy{
-	{"NonIndexed", func(s *batchv1.JobSpec) bool { return !isIndexed(s) && s.Completions != nil }},
+	{"NonIndexed", func(s *batchv1.JobSpec) bool { return !jobstatus.IsIndexed(s) && s.Completions != nil }},
 	{"work queue", func(s *batchv1.JobSpec) bool { return s.Completions == nil }},
-	{"Indexed", isIndexed},
-	{"elastic", func(s *batchv1.JobSpec) bool { return isIndexed(s) && *s.Completions == *s.Parallelism }},
+	{"Indexed", jobstatus.IsIndexed},
+	{"elastic", func(s *batchv1.JobSpec) bool {
+		return jobstatus.IsIndexed(s) && *s.Completions == *s.Parallelism
+	}},
 	{"per index", func(s *batchv1.JobSpec) bool { return s.BackoffLimitPerIndex != nil }},
 	{"maxFailedIndexes", func(s *batchv1.JobSpec) bool { return s.MaxFailedIndexes != nil }},
 	{"Ignore", hasRule(batchv1.PodFailurePolicyActionIgnore)},
@@ -47,10 +48,6 @@ const verdictPending = "verdict pending"
 // deletionLost is counted like an action, for a pending verdict: the cache of the controller lacks a
 // deletion that had no answer.
 const deletionLost = "a lost deletion is not observed"
-
-func isIndexed(s *batchv1.JobSpec) bool {
-	return s.CompletionMode != nil && *s.CompletionMode == batchv1.IndexedCompletion
-}
 
 func hasRule(action batchv1.PodFailurePolicyAction) func(*batchv1.JobSpec) bool {
 	return func(s *batchv1.JobSpec) bool {
@@ -91,23 +88,6 @@ func (r *Reach) Pairs() []Pair {
 		}
 	}
 	return all
-}
-
-// String returns a table: a line for each action and fault, a column for each
-// policy.
-func (r *Reach) String() string {
-	var b strings.Builder
-	for j := range policies {
-		fmt.Fprintf(&b, "%30s %*d = %s\n", "", 8*(j+1), j, policies[j].name)
-	}
-	for i, event := range events() {
-		fmt.Fprintf(&b, "%-31s", event)
-		for j := range policies {
-			fmt.Fprintf(&b, " %7d", r.counts[i][j])
-		}
-		b.WriteByte('\n')
-	}
-	return b.String()
 }
 
 // events returns the names of all actions and faults.

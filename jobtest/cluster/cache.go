@@ -133,9 +133,6 @@ func (s *Cache) Rewind(jobBack, podsBack int) bool {
 	return true
 }
 
-// Restart starts another process with the current content of the cache.
-func (s *Cache) Restart() { s.barrier = s.c.version }
-
 // Stop stops the cache, which observes no further changes.
 func (s *Cache) Stop() {
 	s.c.caches = slices.DeleteFunc(s.c.caches, func(o *Cache) bool { return o == s })

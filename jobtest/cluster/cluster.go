@@ -36,8 +36,6 @@ type Cluster struct {
 	// History is the number of changes that the cluster remembers, for caches that go back
 	// in time.
 	History int
-	// Quota is the maximum number of pods at a time; zero means no limit.
-	Quota int
 
 	slots    []slot
 	listed   []*batchv1.Job // the Jobs of the slots

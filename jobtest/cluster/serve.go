@@ -180,10 +180,6 @@ func StoreStatus(job *batchv1.Job, r *Request) (*batchv1.Job, error) {
 }
 
 func (c *Cluster) serveCreate(r *Request, syncs types.NamespacedName, v *syncReads) (Answer, error) {
-	if c.Quota > 0 && len(c.pods.place) >= c.Quota {
-		return Answer{}, apierrors.NewForbidden(podResource, r.Pod.GenerateName,
-			fmt.Errorf("exceeded quota: pods=%d", c.Quota))
-	}
 	next, err := c.newPod(r.Pod, cmp.Or(r.Namespace, syncs.Namespace))
 	if err != nil {
 		return Answer{}, err

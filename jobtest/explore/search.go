@@ -14,9 +14,8 @@ import (
 
 // Result is the result of a search.
 type Result struct {
-	// States and Transitions are the numbers of states and transitions. Depth is the number
-	// of steps to the last state.
-	States, Transitions, Depth int
+	// States and Transitions are the numbers of states and transitions.
+	States, Transitions int
 	// Faultless is the number of further states on the paths from the last states to rest, if
 	// the search ended early.
 	Faultless int
@@ -94,7 +93,7 @@ func (x *search) run() (r Result, err error) {
 	if x.err != nil {
 		return r, x.err
 	}
-	r.States, r.Transitions, r.Depth = len(x.states), len(x.next), x.depth(uint32(len(x.states)-1))
+	r.States, r.Transitions = len(x.states), len(x.next)
 	if found == nil {
 		found = x.faultless()
 		r.Faultless = len(x.states) - r.States
@@ -200,11 +199,4 @@ func (x *search) lateRequeue(at uint32) *violation {
 		return &violation{at: at, shown: shown, after: late, what: v}
 	}
 	return nil
-}
-
-func (x *search) depth(at uint32) (n int) {
-	for ; at != 0; at = x.from[at] {
-		n++
-	}
-	return n
 }
