@@ -136,14 +136,13 @@ var severalSchedules = effort.Flag("several", "number of random schedules with s
 // The reference caller violates no property with two Jobs in one cluster. Each Job is
 // judged by its own ghost.
 func TestSeveralJobs(t *testing.T) {
-	if r := firstOf(severalSchedules(), severalOf); r.Violation != nil {
+	r := firstOf(severalSchedules(), func(seed uint64) Config {
+		jobs := Jobs(seed)
+		return Config{Seed: seed, Mode: Mode(seed % 2), Job: jobs[0], Beside: jobs[1:]}
+	})
+	if r.Violation != nil {
 		t.Fatal(r.Story)
 	}
-}
-
-func severalOf(seed uint64) Config {
-	jobs := Jobs(seed)
-	return Config{Seed: seed, Mode: Mode(seed % 2), Job: jobs[0], Beside: []*batchv1.Job(jobs[1:])}
 }
 
 // With FailLostPods and SucceedOnExitZero a controller has the same properties, if each pod has the

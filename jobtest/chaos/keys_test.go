@@ -69,28 +69,27 @@ func lifeWith(t *testing.T, keys tracking.Keys, names *strings.Replacer, seed ui
 // The referee judges a controller with custom keys by these keys: it finds bugs.
 func TestOwnKeys_judged(t *testing.T) {
 	caller := func() *cluster.Caller { return jobtest.NewCaller(decide.Keys(ownKeys)) }
+	amended := func(how func(decide.Snapshot, *decide.Decision)) func() cluster.Controller {
+		return func() cluster.Controller {
+			c := caller()
+			inside.Amend(c.Machine, how)
+			return c
+		}
+	}
 	for _, bug := range []struct {
 		name, property string
 		controller     func() cluster.Controller
 	}{
-		{"the finalizer is removed before the status is stored", "S2", func() cluster.Controller {
-			c := caller()
-			inside.Amend(c.Machine, func(_ decide.Snapshot, d *decide.Decision) {
-				if d.Status != nil {
-					d.Status.UncountedTerminatedPods = nil
-				}
-			})
-			return c
-		}},
-		{"finalizers stay after the end", "L2 L3", func() cluster.Controller {
-			c := caller()
-			inside.Amend(c.Machine, func(s decide.Snapshot, d *decide.Decision) {
-				if s.Job.DeletionTimestamp != nil {
-					d.Strip = nil
-				}
-			})
-			return c
-		}},
+		{"the finalizer is removed before the status is stored", "S2", amended(func(_ decide.Snapshot, d *decide.Decision) {
+			if d.Status != nil {
+				d.Status.UncountedTerminatedPods = nil
+			}
+		})},
+		{"finalizers stay after the end", "L2 L3", amended(func(s decide.Snapshot, d *decide.Decision) {
+			if s.Job.DeletionTimestamp != nil {
+				d.Strip = nil
+			}
+		})},
 		{"the failure count of an index starts again", "S13", func() cluster.Controller {
 			return &bugs.Caller{Caller: caller(), Ask: func(q *cluster.Request) {
 				if q.Verb == cluster.Create && q.Pod.Annotations[ownKeys.FailureCount] != "" {

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/jobfate/jobfate/jobtest/internal/driver"
 	"github.com/jobfate/jobfate/jobtest/internal/story"
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
@@ -53,18 +52,6 @@ func TestReports(t *testing.T) {
 			}
 			t.Error("not found")
 		})
-	}
-}
-
-// TestReport_nondeterministicController runs a controller that is not deterministic. The report says that the
-// violation did not occur again.
-func TestReport_nondeterministicController(t *testing.T) {
-	cfg := Config{Seed: 1, Retries: 10}
-	cfg = cfg.orDefault()
-	r := newRun(cfg, driver.Until(cfg.Steps))
-	r.Violate("S1", "made up")
-	if text := r.shrink().story(); !strings.Contains(text, "the controller depends on\nchance") {
-		t.Errorf("the report does not say that the controller depends on chance:\n%s", text)
 	}
 }
 
