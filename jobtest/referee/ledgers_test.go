@@ -73,7 +73,7 @@ func TestJudge(t *testing.T) {
 			if out := world.Run(controllerFunc(func(client *cluster.Client) error { return strip(client, pod, c.all) }), world.NewCache(true)); out.Err != nil {
 				t.Fatal(out.Err)
 			}
-			if propertyOf(found) != c.want || found != nil && of != c.of {
+			if found == nil && c.want != "" || found != nil && (found.Property != c.want || of != c.of) {
 				t.Errorf("the referee says %v for %s, want %q for %s", found, of, c.want, c.of)
 			}
 		})
@@ -144,36 +144,21 @@ func (c creating) Sync(client *cluster.Client) (time.Duration, error) {
 	return 0, client.DeletePod(made, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(made.UID))})
 }
 
-// judged runs a controller once on a cache that does not have the Job, and returns what the
-// referee reports.
-func judged(t *testing.T, rules referee.Rules, c creating) *referee.Violation {
+// judged runs a controller once on a cache that does not have the Job, and returns the first
+// property that it violates.
+func judged(t *testing.T, rules referee.Rules, c creating) string {
 	t.Helper()
-	job := jobOf(types.NamespacedName{})
-	world, err := cluster.New(job, jobtest.Noon())
-	if err != nil {
+	k := newRefereed(t, rules, batchv1.JobSpec{})
+	k.DeleteJob(metav1.DeletePropagationBackground)
+	k.cache.ShowAll() // no Job
+	if err := k.CreateJob(jobOf(types.NamespacedName{})); err != nil {
 		t.Fatal(err)
 	}
-	world.History = 10
-	// The cache shows a state in which the Job was deleted.
-	stale := world.NewCache(false)
-	world.DeleteJob(metav1.DeletePropagationBackground)
-	stale.ShowAll()
-	if err := world.CreateJob(job); err != nil {
-		t.Fatal(err)
-	}
-	var ghost referee.Ghost
-	ghost.Started(world.Job())
-	var found *referee.Violation
-	world.BeforeRead = stale.ShowAll // the cache catches up before it is read again
-	world.Watch = func(s cluster.Step) {
-		if v := rules.See(&ghost, &s); v != nil && found == nil {
-			found = v
-		}
-	}
-	if out := world.Run(c, stale); out.Err != nil {
+	k.BeforeRead = k.cache.ShowAll // the cache catches up before it is read again
+	if out := k.Run(c, k.cache); out.Err != nil {
 		t.Fatal(out.Err)
 	}
-	return found
+	return k.said()
 }
 
 var ofJob = batchv1.SchemeGroupVersion.WithKind("Job")
@@ -195,19 +180,11 @@ func TestSee_readDuringTheSync(t *testing.T) {
 		}, "S15"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v := judged(t, referee.Rules{}, creating{c.find, ofJob})
-			if got := propertyOf(v); got != c.want {
-				t.Errorf("the referee says %v, want %q", v, c.want)
+			if got := judged(t, referee.Rules{}, creating{c.find, ofJob}); got != c.want {
+				t.Errorf("the referee says %q, want %q", got, c.want)
 			}
 		})
 	}
-}
-
-func propertyOf(v *referee.Violation) string {
-	if v == nil {
-		return ""
-	}
-	return v.Property
 }
 
 // A controller of another kind may write to the pods of that kind only.
@@ -226,8 +203,8 @@ func TestOtherKind(t *testing.T) {
 		{"of Suites, by the controller of Jobs", referee.Rules{}, suite, "S15"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if v := judged(t, c.rules, creating{live, c.owner}); propertyOf(v) != c.want {
-				t.Errorf("the referee says %v, want %q", v, c.want)
+			if got := judged(t, c.rules, creating{live, c.owner}); got != c.want {
+				t.Errorf("the referee says %q, want %q", got, c.want)
 			}
 		})
 	}

@@ -23,8 +23,9 @@ type scene struct {
 	pods  []*corev1.Pod
 	cache *cluster.View // what the controller observes; nil if that is everything
 	now   time.Time
-	said  string // the first violated property
-	text  string
+	// unanswered says that creations have no answer.
+	unanswered bool
+	said, text string // the first violated property
 }
 
 type (
@@ -38,9 +39,7 @@ func newScene(changes specs) *scene {
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "job", UID: "job"}}
 	job.Spec = batchv1.JobSpec{Completions: new(int32(3)), Parallelism: new(int32(3)),
 		Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"of": "job"}}}
-	for _, change := range changes {
-		change(&job.Spec)
-	}
+	apply(&job.Spec, changes)
 	k := &scene{job: job, now: jobtest.Noon()}
 	k.ghost.Started(job)
 	return k
@@ -82,9 +81,7 @@ func (k *scene) made(name string, changes []edits) *corev1.Pod {
 		Labels: map[string]string{"of": "job"}, Annotations: map[string]string{}, Finalizers: []string{batchv1.JobTrackingFinalizer},
 		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(k.job, ofJob)}}}
 	pod.Status.Phase = corev1.PodRunning
-	for _, change := range changes {
-		change(pod)
-	}
+	apply(pod, changes)
 	return pod
 }
 
@@ -93,9 +90,7 @@ func (k *scene) put(name string, changes []edits) (old, next *corev1.Pod) {
 	i := slices.IndexFunc(k.pods, func(p *corev1.Pod) bool { return p.Name == name })
 	old = k.pods[i]
 	next = old.DeepCopy()
-	for _, change := range changes {
-		change(next)
-	}
+	apply(next, changes)
 	k.pods = slices.Clone(k.pods)
 	k.pods[i] = next
 	return old, next
@@ -110,14 +105,7 @@ func (k *scene) becomes(name string, changes ...edits) {
 func (k *scene) creates(name string, changes ...edits) {
 	pod := k.made(name, append([]edits{func(p *corev1.Pod) { p.Status.Phase = corev1.PodPending }}, changes...))
 	k.pods = append(slices.Clone(k.pods), pod)
-	k.see(cluster.Step{Pod: pod, Request: &cluster.Request{Verb: cluster.Create}})
-}
-
-// createsUnanswered is a creation without an answer.
-func (k *scene) createsUnanswered(name string) {
-	pod := k.made(name, nil)
-	k.pods = append(slices.Clone(k.pods), pod)
-	k.see(cluster.Step{Pod: pod, Request: &cluster.Request{Verb: cluster.Create}, Lost: true})
+	k.see(cluster.Step{Pod: pod, Request: &cluster.Request{Verb: cluster.Create}, Lost: k.unanswered})
 }
 
 func (k *scene) patches(name, patch string, changes ...edits) {
@@ -161,9 +149,7 @@ func (k *scene) stores(changes ...statuses) {
 			st.Active++
 		}
 	}
-	for _, change := range changes {
-		change(st)
-	}
+	apply(st, changes)
 	old := k.job
 	k.job = next
 	k.see(cluster.Step{OldJob: old, Request: &cluster.Request{Verb: cluster.Status}})
@@ -176,24 +162,23 @@ func (k *scene) invalid() {
 
 // status is a status that another client stores.
 func (k *scene) status(changes ...statuses) {
-	k.job = k.changed(func(j *batchv1.Job) { apply(&j.Status, changes) })
+	k.edit(func(j *batchv1.Job) { apply(&j.Status, changes) })
 }
 
 // spec is an edit of the Job by a user.
 func (k *scene) spec(change func(*batchv1.JobSpec)) {
-	k.job = k.changed(func(j *batchv1.Job) { change(&j.Spec) })
+	k.edit(func(j *batchv1.Job) { change(&j.Spec) })
 }
 
 func (k *scene) deleteJob() {
-	k.job = k.changed(func(j *batchv1.Job) { j.DeletionTimestamp = &metav1.Time{Time: k.now} })
+	k.edit(func(j *batchv1.Job) { j.DeletionTimestamp = &metav1.Time{Time: k.now} })
 }
 
-func (k *scene) changed(change func(*batchv1.Job)) *batchv1.Job {
-	old, next := k.job, k.job.DeepCopy()
-	change(next)
-	k.job = next
+func (k *scene) edit(change func(*batchv1.Job)) {
+	old := k.job
+	k.job = old.DeepCopy()
+	change(k.job)
 	k.see(cluster.Step{OldJob: old})
-	return next
 }
 
 func apply[T any](to *T, changes []func(*T)) {
@@ -204,14 +189,12 @@ func apply[T any](to *T, changes []func(*T)) {
 
 // Changes of pods.
 
-func counted(p *corev1.Pod)   { p.Finalizers = nil }
-func succeeded(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }
-func failed(p *corev1.Pod)    { exits(1)(p) }
-func leaving(p *corev1.Pod)   { p.DeletionTimestamp = &metav1.Time{Time: jobtest.Noon()} }
-func orphaned(p *corev1.Pod)  { p.OwnerReferences = nil }
-func unselected(p *corev1.Pod) {
-	p.Labels = nil
-}
+func counted(p *corev1.Pod)    { p.Finalizers = nil }
+func succeeded(p *corev1.Pod)  { p.Status.Phase = corev1.PodSucceeded }
+func failed(p *corev1.Pod)     { exits(1)(p) }
+func leaving(p *corev1.Pod)    { p.DeletionTimestamp = &metav1.Time{Time: jobtest.Noon()} }
+func orphaned(p *corev1.Pod)   { p.OwnerReferences = nil }
+func unselected(p *corev1.Pod) { p.Labels = nil }
 
 func exits(code int32) edits {
 	return func(p *corev1.Pod) {

@@ -56,6 +56,30 @@ func (k *refereed) sync() {
 	}
 }
 
+// edit changes the spec of the Job. The cache shows it.
+func (k *refereed) edit(how func(*batchv1.JobSpec)) {
+	k.t.Helper()
+	if err := k.EditJob(how); err != nil {
+		k.t.Fatal(err)
+	}
+	k.cache.ShowAll()
+}
+
+// otherLeader lets another leader sync, with an older cache.
+func (k *refereed) otherLeader(old *cluster.Cache) {
+	k.ghost.Behind = true
+	k.Run(jobtest.NewCaller(), old)
+	k.ghost.Behind = false
+}
+
+// said returns the first violated property; empty if there is none.
+func (k *refereed) said() string {
+	if len(k.verdicts) == 0 {
+		return ""
+	}
+	return k.verdicts[0]
+}
+
 // failOn1 fails a Job if a container exits with code 1.
 var failOn1 = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
 	Action:      batchv1.PodFailurePolicyActionFailJob,
@@ -99,12 +123,7 @@ func TestVerdicts(t *testing.T) {
 		Action: batchv1.PodFailurePolicyActionIgnore, OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}},
 	}}}
 	ignoringPerIndex := all(perIndex, func(s *batchv1.JobSpec) { s.PodFailurePolicy = ignoring.PodFailurePolicy })
-	setParallelism := func(k *refereed, n int32) {
-		if err := k.EditJob(func(s *batchv1.JobSpec) { s.Parallelism = &n }); err != nil {
-			k.t.Fatal(err)
-		}
-		k.cache.ShowAll()
-	}
+	setParallelism := func(k *refereed, n int32) { k.edit(func(s *batchv1.JobSpec) { s.Parallelism = &n }) }
 	// secondPod lets another leader create pod-4 beside pod-3, which has replaced the failed pod-2.
 	secondPod := func(k *refereed) {
 		setParallelism(k, 0)
@@ -117,9 +136,7 @@ func TestVerdicts(t *testing.T) {
 		k.sync()
 		k.Now = k.Now.Add(20 * time.Second)
 		k.sync()
-		k.ghost.Behind = true // another leader, which does not see pod-2 and pod-3
-		k.Run(jobtest.NewCaller(), old)
-		k.ghost.Behind = false
+		k.otherLeader(old) // it does not see pod-2 and pod-3
 	}
 	// twoFailedPods leaves two failed pods of one index. The pod that failed first follows another failure, and
 	// is replaced after 20 seconds, before the delay of the other one has passed.
@@ -168,9 +185,7 @@ func TestVerdicts(t *testing.T) {
 		}
 	}
 	suspend := func(k *refereed, suspended bool) {
-		if err := k.EditJob(func(s *batchv1.JobSpec) { s.Suspend = &suspended }); err != nil {
-			k.t.Fatal(err)
-		}
+		k.edit(func(s *batchv1.JobSpec) { s.Suspend = &suspended })
 		k.sync()
 	}
 	for _, test := range []struct {
@@ -229,9 +244,7 @@ func TestVerdicts(t *testing.T) {
 		{"a controller that was not restarted keeps its backoff record", indexed(3), referee.Rules{}, restarted(false), "S12"},
 		{"the backoff record lacks failures beyond the completions", indexed(3), referee.Rules{}, func(k *refereed) {
 			scale := func(n int32) {
-				if err := k.EditJob(func(s *batchv1.JobSpec) { s.Completions, s.Parallelism = &n, &n }); err != nil {
-					k.t.Fatal(err)
-				}
+				k.edit(func(s *batchv1.JobSpec) { s.Completions, s.Parallelism = &n, &n })
 				k.sync()
 			}
 			k.End("pod-3", 1)
@@ -287,9 +300,7 @@ func TestVerdicts(t *testing.T) {
 			setParallelism(k, 1)
 			k.sync()
 			old.ShowJob()
-			k.ghost.Behind = true // another leader, which does not see pod-2
-			k.Run(jobtest.NewCaller(), old)
-			k.ghost.Behind = false
+			k.otherLeader(old) // it does not see pod-2
 			k.End("pod-2", 1)
 			k.Now = k.Now.Add(time.Second)
 			k.Disrupt("pod-3")
@@ -369,12 +380,8 @@ func TestVerdicts(t *testing.T) {
 			k.sync()
 			test.happens(k)
 			k.sync()
-			got := ""
-			if len(k.verdicts) > 0 {
-				got = k.verdicts[0]
-			}
-			if got != test.want {
-				t.Errorf("the referee reports %q of %v, want %q", got, k.verdicts, test.want)
+			if k.said() != test.want {
+				t.Errorf("the referee reports %q, want %q first", k.verdicts, test.want)
 			}
 		})
 	}
