@@ -204,16 +204,9 @@ func (k *kind) appendJSON(to []byte, v *version, inList bool) []byte {
 	}
 	to = append(to, '{')
 	if !inList || k.custom {
-		to = append(to, `"kind":"`...)
-		to = append(to, k.GroupVersionKind.Kind...)
-		to = append(to, `","apiVersion":"`...)
-		to = append(to, k.GroupVersionKind.GroupVersion().String()...)
-		to = append(to, `",`...)
+		to = fmt.Appendf(to, `"kind":%q,"apiVersion":%q,`, k.GroupVersionKind.Kind, k.GroupVersionKind.GroupVersion())
 	}
-	to = append(to, metadataPrefix[1:]...)
-	to = append(to, `"resourceVersion":"`...)
-	to = strconv.AppendInt(to, v.revision, 10)
-	to = append(to, `",`...)
+	to = fmt.Appendf(to, `"metadata":{"resourceVersion":"%d",`, v.revision)
 	return append(to, body[len(metadataPrefix):]...)
 }
 

@@ -214,10 +214,11 @@ func isNamespaceSubresource(parts []string) bool {
 // verb returns the verb of a request; empty if the path does not support the method.
 func verb(method string, r *Request) string {
 	named := r.Name != ""
+	watched, _ := strconv.ParseBool(r.Query.Get("watch")) // false if it is no boolean
 	switch {
 	case method == http.MethodGet && named:
 		return "get"
-	case method == http.MethodGet && isTrue(r.Query.Get("watch")):
+	case method == http.MethodGet && watched:
 		return "watch"
 	case method == http.MethodGet:
 		return "list"
@@ -233,11 +234,6 @@ func verb(method string, r *Request) string {
 		return "deletecollection"
 	}
 	return ""
-}
-
-func isTrue(value string) bool {
-	yes, err := strconv.ParseBool(value)
-	return err == nil && yes
 }
 
 func mediaType(header string) string {

@@ -119,27 +119,22 @@ func (n *names) learn(value any) {
 			n.learn(item)
 		}
 	case map[string]any:
-		if metadata, ok := v["metadata"].(map[string]any); ok {
-			n.meet(metadata)
-		}
+		n.meet(unstructured.Unstructured{Object: v})
 		for _, name := range []string{"items", "object"} {
 			n.learn(v[name])
 		}
 	}
 }
 
-func (n *names) meet(metadata map[string]any) {
-	name, _ := metadata["name"].(string)
-	uid, _ := metadata["uid"].(string)
-	version, _ := metadata["resourceVersion"].(string)
+func (n *names) meet(met unstructured.Unstructured) {
+	name, uid, version := met.GetName(), string(met.GetUID()), met.GetResourceVersion()
 	if uid == "" {
 		if version != "" {
-			n.list = version
-			n.proceed, _ = metadata["continue"].(string)
+			n.list, n.proceed = version, met.GetContinue()
 		}
 		return
 	}
-	if base, ok := metadata["generateName"].(string); ok && len(name) > suffixLength {
+	if base := met.GetGenerateName(); base != "" && len(name) > suffixLength {
 		if cut := name[:len(name)-suffixLength]; strings.HasPrefix(base, cut) {
 			n.generatedNames[name] = cut + strings.Repeat("?", suffixLength)
 		}

@@ -36,11 +36,11 @@ var planted = []struct {
 	}},
 	{name: "a decision is dropped after its buffers were reused", property: "L1 L2 S1", with: func(_ *chaos.Env, r *reconciler) {
 		n := 0
-		r.ask = func(_ context.Context, q *machine.Request) (runtime.Object, bool) {
+		r.send = func(ctx context.Context, q machine.Request) (runtime.Object, error) {
 			if n++; q.Verb == machine.PatchStatus && n > 5 {
-				return &batchv1.Job{}, true
+				return &batchv1.Job{}, nil
 			}
-			return nil, false
+			return r.serve(ctx, q)
 		}
 	}},
 	{name: "a delete event is handled between the list and its use", property: "S1 S11", with: racing},
@@ -56,7 +56,8 @@ var planted = []struct {
 		}
 	}},
 	{name: "the test itself reports a violation", property: "own", with: func(env *chaos.Env, r *reconciler) {
-		r.got = func(_ machine.Request, o runtime.Object, err error) (runtime.Object, error) {
+		r.send = func(ctx context.Context, q machine.Request) (runtime.Object, error) {
+			o, err := r.serve(ctx, q)
 			if apierrors.IsTimeout(err) {
 				env.Fail("a request took too long")
 			}
@@ -64,14 +65,14 @@ var planted = []struct {
 		}
 	}},
 	{name: "raw delete options drop the UID", property: "S15", with: func(_ *chaos.Env, r *reconciler) {
-		r.ask = func(ctx context.Context, q *machine.Request) (runtime.Object, bool) {
+		r.send = func(ctx context.Context, q machine.Request) (runtime.Object, error) {
 			if q.Verb != machine.DeletePod {
-				return nil, false
+				return r.serve(ctx, q)
 			}
 			pod := &corev1.Pod{}
 			pod.Namespace, pod.Name = q.Namespace, q.Name
 			raw := q.Options // is changed: that is the bug
-			return nil, r.Delete(ctx, pod, &client.DeleteOptions{Raw: &raw}) == nil
+			return nil, r.Delete(ctx, pod, &client.DeleteOptions{Raw: &raw})
 		}
 	}},
 }

@@ -45,13 +45,10 @@ type reconciler struct {
 	env      *chaos.Env
 	machines map[types.NamespacedName]*machine.Machine
 
-	send func(context.Context, machine.Request) (runtime.Object, error)
-
 	key func(types.NamespacedName) types.NamespacedName // the key under which a Machine is kept
-	// Functions by which a bug changes the view, the requests, the answers and the result.
+	// Functions by which a bug changes the view, the requests and their answers, and the result.
 	beforeBegin func(ctx context.Context, m *machine.Machine, v *machine.View)
-	ask         func(ctx context.Context, q *machine.Request) (runtime.Object, bool)
-	got         func(q machine.Request, o runtime.Object, err error) (runtime.Object, error)
+	send        func(context.Context, machine.Request) (runtime.Object, error)
 	last        func(machine.Result) (reconcile.Result, error)
 }
 
@@ -103,7 +100,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	for i := range all.Items {
 		jobs = append(jobs, &all.Items[i])
 	}
-	send := func(q machine.Request) (runtime.Object, error) { return r.sendAs(ctx, q) }
+	send := func(q machine.Request) (runtime.Object, error) { return r.send(ctx, q) }
 	for _, orphans := range route.OrphansIn(v.Pods, jobs) {
 		if err := orphans.Run(send).Err; err != nil {
 			return reconcile.Result{}, err
@@ -120,19 +117,6 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		return reconcile.Result{RequeueAfter: min(result.Requeue, time.Second)}, nil
 	}
 	return reconcile.Result{RequeueAfter: result.Requeue}, result.Err
-}
-
-func (r *reconciler) sendAs(ctx context.Context, q machine.Request) (runtime.Object, error) {
-	if r.ask != nil {
-		if answer, done := r.ask(ctx, &q); done {
-			return answer, nil
-		}
-	}
-	o, err := r.send(ctx, q)
-	if r.got != nil {
-		return r.got(q, o, err)
-	}
-	return o, err
 }
 
 // serve sends a request of a Machine.
@@ -213,7 +197,7 @@ func TestFeed(t *testing.T) {
 func TestUpdates(t *testing.T) {
 	chaos.Config{Schedules: 300}.Test(t, func(env *chaos.Env) reconcile.Reconciler {
 		r := newReconciler(env)
-		send, n := r.send, 0
+		n := 0
 		r.send = func(ctx context.Context, q machine.Request) (runtime.Object, error) {
 			key := types.NamespacedName{Namespace: q.Namespace, Name: q.Name}
 			switch q.Verb {
@@ -242,7 +226,7 @@ func TestUpdates(t *testing.T) {
 				}
 				return job, r.Status().Update(ctx, job)
 			}
-			return send(ctx, q)
+			return r.serve(ctx, q)
 		}
 		return r
 	})

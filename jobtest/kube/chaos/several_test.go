@@ -46,11 +46,11 @@ var crossJobBugs = []struct {
 		r.key = func(name types.NamespacedName) types.NamespacedName { return types.NamespacedName{Name: name.Name} }
 	}},
 	{"every status goes to the namespace default", "S15 L1 L2 L4 L5", func(_ *chaos.Env, r *reconciler) {
-		r.ask = func(_ context.Context, q *machine.Request) (runtime.Object, bool) {
+		r.send = func(ctx context.Context, q machine.Request) (runtime.Object, error) {
 			if q.Verb == machine.PatchStatus {
 				q.Namespace = "default"
 			}
-			return nil, false
+			return r.serve(ctx, q)
 		}
 	}},
 }
@@ -105,7 +105,8 @@ func expecting(key func(types.NamespacedName) string) func(*chaos.Env, *reconcil
 				expected[k].n--
 			}
 		}})
-		r.got = func(q machine.Request, o runtime.Object, err error) (runtime.Object, error) {
+		r.send = func(ctx context.Context, q machine.Request) (runtime.Object, error) {
+			o, err := r.serve(ctx, q)
 			if pod, ok := o.(*corev1.Pod); ok && err == nil && q.Verb == machine.CreatePod {
 				k := key(current)
 				if expected[k] == nil || expected[k].of != current {
