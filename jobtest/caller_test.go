@@ -8,22 +8,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobfate/jobfate/jobtest"
-	"github.com/jobfate/jobfate/jobtest/chaos"
 	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/jobtest/decidetest"
 )
 
 // The caller of the test kit panics if its Machine decides on a pod that it was not fed. The caller
 // of the cluster does not check itself.
 func TestNewCaller_checks(t *testing.T) {
 	for name, caller := range map[string]*cluster.Caller{"checked": jobtest.NewCaller(), "plain": cluster.NewCaller()} {
-		job, two := chaos.Job(1), int32(2)
-		job.Spec.Parallelism, job.Spec.Completions, job.Spec.CompletionMode = &two, &two, nil
-		job.Spec.BackoffLimitPerIndex, job.Spec.MaxFailedIndexes, job.Spec.SuccessPolicy = nil, nil, nil
-		job.Spec.PodFailurePolicy, job.Spec.Suspend = nil, nil
-		c, err := cluster.New(job, jobtest.Noon())
-		if err != nil {
-			t.Fatal(err)
-		}
+		job, _ := decidetest.ParseJob(t, "completions: 2\nparallelism: 2")
+		c := decidetest.NewCluster(t, job)
 		cache := c.NewCache(true)
 		caller.Feeding = true
 		for range 3 {

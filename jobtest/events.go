@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -69,13 +70,11 @@ var podEvents = []Event{
 		}
 	}},
 	{Name: "readiness flips", Life: 5, Step: 3, can: running, do: func(s *Scene, p *corev1.Pod) {
-		ready := corev1.ConditionTrue
-		if slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
-			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-		}) {
-			ready = corev1.ConditionFalse
+		before := s.Version()
+		s.Ready(p.UID, corev1.ConditionTrue)
+		if s.Version() == before {
+			s.Ready(p.UID, corev1.ConditionFalse)
 		}
-		s.Ready(p.UID, ready)
 	}},
 	{Name: "pod exits 0", Life: 9, Step: 12, Aside: 2, can: active, do: exits(0)},
 	{Name: "pod exits 1", Life: 4, Step: 7, Aside: 1, can: active, do: exits(1)},
@@ -197,9 +196,7 @@ var jobEvents = []Event{
 	{Name: "parallelism changed", Life: 9, Step: 3, Aside: 1, job: true,
 		do: edits(func(s *Scene, spec *batchv1.JobSpec) { spec.Parallelism = new(int32(s.Among(6, "parallelism"))) })},
 	{Name: "completions changed", Life: 9, Step: 3, Aside: 1, job: true,
-		can: has(func(s *batchv1.JobSpec) bool {
-			return s.CompletionMode != nil && *s.CompletionMode == batchv1.IndexedCompletion
-		}),
+		can: has(jobstatus.IsIndexed),
 		do: edits(func(s *Scene, spec *batchv1.JobSpec) {
 			n := int32(s.Among(6, "completions"))
 			spec.Parallelism, spec.Completions = new(n), new(n)

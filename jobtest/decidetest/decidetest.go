@@ -11,13 +11,13 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/failurepolicy"
+	"github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/tracking"
@@ -134,11 +134,7 @@ func MustDecide(t testing.TB, s decide.Snapshot, opts ...decide.Option) decide.D
 
 // Settle returns the result of removing the finalizers of some pods after a decision.
 func Settle(d decide.Decision, gone ...*corev1.Pod) decide.Settled {
-	uids := make([]types.UID, len(gone))
-	for i, pod := range gone {
-		uids[i] = pod.UID
-	}
-	return d.Settle(uids...)
+	return d.Settle(podtest.UIDsOf(gone)...)
 }
 
 // Inputs generates inputs, some of them with writes that the snapshot does not show.

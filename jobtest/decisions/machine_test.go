@@ -3,6 +3,7 @@ package decisions
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -49,23 +50,20 @@ func TestMachine_freesAfterTheEnd(t *testing.T) {
 // is one only if the caches have versions: the Machine would wait forever to observe its first
 // status write.
 func TestMachine_beginNamesTheField(t *testing.T) {
+	version := []string{"metadata.resourceVersion"}
 	for name, test := range map[string]struct {
 		change func(*machine.View)
-		want   string // the field, or empty for no error
+		want   []string // the field; none for no error
 	}{
-		"no version of the Job":                    {func(v *machine.View) { v.Job.ResourceVersion = "" }, "metadata.resourceVersion"},
-		"no barrier either":                        {func(v *machine.View) { v.Job.ResourceVersion, v.Barrier = "", "" }, "metadata.resourceVersion"},
-		"a version of the status":                  {func(v *machine.View) { v.Job.ResourceVersion, v.StatusVersion = "", "7" }, ""},
-		"no versions of the caches: it reads live": {func(v *machine.View) { v.Job.ResourceVersion, v.JobsVersion, v.PodsVersion = "", "", "" }, ""},
+		"no version of the Job":                    {func(v *machine.View) { v.Job.ResourceVersion = "" }, version},
+		"no barrier either":                        {func(v *machine.View) { v.Job.ResourceVersion, v.Barrier = "", "" }, version},
+		"a version of the status":                  {func(v *machine.View) { v.Job.ResourceVersion, v.StatusVersion = "", "7" }, nil},
+		"no versions of the caches: it reads live": {func(v *machine.View) { v.Job.ResourceVersion, v.JobsVersion, v.PodsVersion = "", "", "" }, nil},
 	} {
 		v := fresh(decidetest.SpecJob(t, "completions: 1").DeepCopy())
 		test.change(&v)
-		err, got := machine.New().Begin(v), ""
-		var input *decide.InputError
-		if errors.As(err, &input) {
-			got = input.Fields[0].Field
-		}
-		if got != test.want || err != nil && test.want == "" {
+		err := machine.New().Begin(v)
+		if !slices.Equal(fieldsOf(err), test.want) || (err != nil) != (test.want != nil) {
 			t.Errorf("%s: got %v, want an error about %q", name, err, test.want)
 		}
 	}
@@ -73,18 +71,5 @@ func TestMachine_beginNamesTheField(t *testing.T) {
 	view.Job.ResourceVersion, view.Job.Spec.ManagedBy = "", new("example.com/other")
 	if err := machine.New().Begin(view); !errors.Is(err, decide.ErrNotManaged) {
 		t.Errorf("a Job of another controller: got %v, want %v", err, decide.ErrNotManaged)
-	}
-}
-
-// With Names, a Machine chooses the names of its pods.
-func TestMachine_names(t *testing.T) {
-	job := decidetest.SpecJob(t, "completions: 1")
-	m := machine.New()
-	m.Names = func(prefix string) string { return prefix + "12345" }
-	if err := m.Begin(fresh(job)); err != nil {
-		t.Fatal(err)
-	}
-	if got := m.Next(); len(got) != 1 || got[0].Pod.Name != "job-12345" {
-		t.Errorf("requests %+v, want a pod with that name", got)
 	}
 }

@@ -216,13 +216,7 @@ func TestOptions_namesOfRules(t *testing.T) {
 		{"both", "", policy("A", "", "A", "x-"), []string{"FailurePolicy.rules[2].name", "FailurePolicy.rules[3].name"}},
 	} {
 		d, err := decide.Job(decide.Snapshot{Job: decidetest.SpecJob(t, "completions: 1\n"+test.spec), Now: jobtest.Noon()}, test.opt)
-		var got []string
-		if input := (*decide.InputError)(nil); errors.As(err, &input) {
-			for _, e := range input.Fields {
-				got = append(got, e.Field)
-			}
-		}
-		if !slices.Equal(got, test.want) || d.Idle() != (test.want != nil) {
+		if !slices.Equal(fieldsOf(err), test.want) || d.Idle() != (test.want != nil) {
 			t.Errorf("%s: got %v and an idle decision: %t; want an error for %q", test.reason, err, d.Idle(), test.want)
 		}
 	}
@@ -420,15 +414,11 @@ func TestOptions_invalid(t *testing.T) {
 		"Throttle.share": decide.Throttle(0, math.NaN()),
 	} {
 		job := decidetest.SpecJob(t, "completions: 1")
-		var invalid *decide.InputError
 		_, err := decide.Job(decide.Snapshot{Job: job, Now: jobtest.Noon()}, opt)
-		if !errors.As(err, &invalid) || len(invalid.Fields) != 1 || invalid.Fields[0].Field != option {
-			t.Errorf("Decide returns %v, want an error about %s", err, option)
-		}
-		m := machine.New(opt)
-		err = m.Begin(fresh(job))
-		if !errors.As(err, &invalid) || invalid.Fields[0].Field != option {
-			t.Errorf("Begin returns %v, want an error about %s", err, option)
+		for what, err := range map[string]error{"Decide": err, "Begin": machine.New(opt).Begin(fresh(job))} {
+			if !slices.Equal(fieldsOf(err), []string{option}) {
+				t.Errorf("%s returns %v, want an error about %s", what, err, option)
+			}
 		}
 	}
 }

@@ -467,26 +467,21 @@ func TestNotes_podsThatCannotBeCounted(t *testing.T) {
 			if test.listed != "" {
 				job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Succeeded: []types.UID{test.listed}}
 			}
-			now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
-			d, err := decide.Job(decide.Snapshot{Job: job, Pods: test.pods, Now: now})
-			if err != nil {
-				t.Fatal(err)
-			}
-			var got []string
-			if stale, err := decide.Job(decide.Snapshot{Job: job, Pods: test.pods, Now: now, InFlight: decide.InFlight{Status: true}}); err != nil {
-				t.Fatal(err)
-			} else if slices.ContainsFunc(explain.Of(stale).Notes(), func(n explain.Reason) bool {
-				return n.Code == explain.NoteNotCounted && strings.Contains(n.Text, "without the finalizer")
-			}) {
-				t.Error("a Job older than the last status write has a note about uncounted pods")
-			}
-			for _, note := range explain.Of(d).Notes() {
-				if note.Code == explain.NoteNotCounted {
-					got = append(got, note.Text)
+			notes := func(f decide.InFlight) (texts []string) {
+				d := decidetest.MustDecide(t, decide.Snapshot{Job: job, Pods: test.pods, Now: jobtest.Noon(), InFlight: f})
+				for _, note := range explain.Of(d).Notes() {
+					if note.Code == explain.NoteNotCounted {
+						texts = append(texts, note.Text)
+					}
 				}
+				return texts
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
+			if diff := cmp.Diff(test.want, notes(decide.InFlight{})); diff != "" {
 				t.Errorf("notes (-want +got):\n%s", diff)
+			}
+			stale := notes(decide.InFlight{Status: true})
+			if strings.Contains(strings.Join(stale, "\n"), "without the finalizer") {
+				t.Errorf("a Job older than the last status write has the notes %q", stale)
 			}
 		})
 	}

@@ -63,7 +63,7 @@ func TestSearch(t *testing.T) {
 				return brokenBy(violation)
 			}
 			all := brokenBy(violation)
-			all.Step, all.plan, all.happened = 200, Until(200), []string{"a", "b", "c"}
+			all.Step, all.plan, all.happened = 200, Until(230), []string{"a", "b", "c"}
 			got := Search(all, c.runs, run)
 			if got.Violation() != violation || recorded != 1 || all.Report("").Chance {
 				t.Errorf("found %v, recorded %d times; want it recorded once", got.Violation(), recorded)
@@ -92,16 +92,6 @@ func TestSearch_chance(t *testing.T) {
 	}).Report("")
 	if !got.Chance || recorded != 3 || got.Violation != violation {
 		t.Errorf("unrepeated: %v, after %d runs, with %v; want the original violation, after 3", got.Chance, recorded, got.Violation)
-	}
-}
-
-// upto leaves out later steps.
-func TestPlan_upto(t *testing.T) {
-	p := Plan{Steps: []int{2, 4, 6}, Off: []string{"a"}}
-	for step, want := range map[int][]int{0: {}, 2: {2}, 5: {2, 4}, 6: {2, 4, 6}, 7: {2, 4, 6}} {
-		if got := p.upto(step); !slices.Equal(got.Steps, want) || !slices.Equal(got.Off, p.Off) {
-			t.Errorf("up to %d: %v without %q, want %v", step, got.Steps, got.Off, want)
-		}
 	}
 }
 
