@@ -18,6 +18,7 @@ import (
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/decidetest"
 )
@@ -457,12 +458,11 @@ func TestNotes_podsThatCannotBeCounted(t *testing.T) {
 			[]string{"2 pods finished without an index below completions and cannot be counted, such as a"}, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			three := int32(3)
-			job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "job", UID: "job-uid"}}
-			job.Spec.Completions, job.Status.CompletedIndexes, job.Status.Succeeded = &three, test.completed, test.succeeded
-			job.Spec.Parallelism, job.Status.Failed = &three, 1
-			if mode := batchv1.IndexedCompletion; test.indexed {
-				job.Spec.CompletionMode = &mode
+			job := podtest.NewJob()
+			job.Spec = batchv1.JobSpec{Completions: new(int32(3)), Parallelism: new(int32(3))}
+			job.Status = batchv1.JobStatus{CompletedIndexes: test.completed, Succeeded: test.succeeded, Failed: 1}
+			if test.indexed {
+				job.Spec.CompletionMode = new(batchv1.IndexedCompletion)
 			}
 			if test.listed != "" {
 				job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Succeeded: []types.UID{test.listed}}
@@ -495,14 +495,10 @@ func in(phase corev1.PodPhase, pod *corev1.Pod) *corev1.Pod {
 
 // finished returns a pod of the Job that has succeeded.
 func finished(name, index string, finalizers ...string) *corev1.Pod {
-	yes := true
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-		Name: name, UID: types.UID(name), Finalizers: finalizers,
-		OwnerReferences: []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "job", UID: "job-uid", Controller: &yes}},
-	}}
+	pod := podtest.Pod(name, podtest.Succeeded, podtest.Unlabelled)
+	pod.Name, pod.Finalizers = name, finalizers
 	if index != "" {
-		pod.Annotations = map[string]string{batchv1.JobCompletionIndexAnnotation: index}
+		podtest.Index(index)(pod)
 	}
-	pod.Status.Phase = corev1.PodSucceeded
 	return pod
 }

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate/jobtest"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
@@ -31,16 +31,15 @@ type scene struct {
 type (
 	specs    = []func(*batchv1.JobSpec)
 	statuses = func(*batchv1.JobStatus)
-	edits    = func(*corev1.Pod)
+	edits    = Edit
 )
 
 // newScene returns a scene with a Job of three completions and a parallelism of three.
 func newScene(changes specs) *scene {
-	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "job", UID: "job"}}
-	job.Spec = batchv1.JobSpec{Completions: new(int32(3)), Parallelism: new(int32(3)),
-		Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"of": "job"}}}
+	job := NewJob()
+	job.Spec.Completions, job.Spec.Parallelism = new(int32(3)), new(int32(3))
 	apply(&job.Spec, changes)
-	k := &scene{job: job, now: jobtest.Noon()}
+	k := &scene{job: job, now: Noon()}
 	k.ghost.Started(job)
 	return k
 }
@@ -74,23 +73,16 @@ func (k *scene) lag() { k.cache = &cluster.View{Job: k.job, Pods: slices.Clone(k
 func (k *scene) wait(seconds int) { k.now = k.now.Add(time.Duration(seconds) * time.Second) }
 
 // pod adds a pod that the controller has created earlier.
-func (k *scene) pod(name string, changes ...edits) { k.pods = append(k.pods, k.made(name, changes)) }
-
-func (k *scene) made(name string, changes []edits) *corev1.Pod {
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name),
-		Labels: map[string]string{"of": "job"}, Annotations: map[string]string{}, Finalizers: []string{batchv1.JobTrackingFinalizer},
-		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(k.job, ofJob)}}}
-	pod.Status.Phase = corev1.PodRunning
-	apply(pod, changes)
-	return pod
-}
+func (k *scene) pod(name string, changes ...edits) { k.pods = append(k.pods, Pod(name, changes...)) }
 
 // put stores the next version of a pod.
 func (k *scene) put(name string, changes []edits) (old, next *corev1.Pod) {
-	i := slices.IndexFunc(k.pods, func(p *corev1.Pod) bool { return p.Name == name })
+	i := slices.IndexFunc(k.pods, func(p *corev1.Pod) bool { return string(p.UID) == name })
 	old = k.pods[i]
 	next = old.DeepCopy()
-	apply(next, changes)
+	for _, change := range changes {
+		change(next)
+	}
 	k.pods = slices.Clone(k.pods)
 	k.pods[i] = next
 	return old, next
@@ -103,7 +95,7 @@ func (k *scene) becomes(name string, changes ...edits) {
 }
 
 func (k *scene) creates(name string, changes ...edits) {
-	pod := k.made(name, append([]edits{func(p *corev1.Pod) { p.Status.Phase = corev1.PodPending }}, changes...))
+	pod := Pod(name, append([]edits{Phase(corev1.PodPending)}, changes...)...)
 	k.pods = append(slices.Clone(k.pods), pod)
 	k.see(cluster.Step{Pod: pod, Request: &cluster.Request{Verb: cluster.Create}, Lost: k.unanswered})
 }
@@ -189,20 +181,9 @@ func apply[T any](to *T, changes []func(*T)) {
 
 // Changes of pods.
 
-func counted(p *corev1.Pod)    { p.Finalizers = nil }
-func succeeded(p *corev1.Pod)  { p.Status.Phase = corev1.PodSucceeded }
-func failed(p *corev1.Pod)     { exits(1)(p) }
-func leaving(p *corev1.Pod)    { p.DeletionTimestamp = &metav1.Time{Time: jobtest.Noon()} }
-func orphaned(p *corev1.Pod)   { p.OwnerReferences = nil }
-func unselected(p *corev1.Pod) { p.Labels = nil }
+var counted, succeeded, failed, leaving, orphaned, unselected edits = Released, Succeeded, Failed, Deleted, Ownerless, Unlabelled
 
-func exits(code int32) edits {
-	return func(p *corev1.Pod) {
-		p.Status.Phase = corev1.PodFailed
-		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{
-			Terminated: &corev1.ContainerStateTerminated{ExitCode: code, FinishedAt: metav1.NewTime(jobtest.Noon())}}}}
-	}
-}
+func exits(code int32) edits { return Exit(code, After(0)) }
 
 func disrupted(p *corev1.Pod) {
 	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}}
@@ -214,14 +195,10 @@ func restarts(n int32) edits {
 	}
 }
 
-func at(index int) edits {
-	return func(p *corev1.Pod) { p.Annotations[batchv1.JobCompletionIndexAnnotation] = strconv.Itoa(index) }
-}
+func at(index int) edits { return Index(strconv.Itoa(index)) }
 
 // after is the annotation of a pod with the number of failures of its index before it.
-func after(failures int) edits {
-	return func(p *corev1.Pod) { p.Annotations[batchv1.JobIndexFailureCountAnnotation] = strconv.Itoa(failures) }
-}
+func after(failures int) edits { return Failures(strconv.Itoa(failures)) }
 
 func ownedBy(kind, uid string) edits {
 	return func(p *corev1.Pod) {
@@ -266,9 +243,9 @@ func is(kind batchv1.JobConditionType, reason string) statuses {
 }
 
 func undecided(st *batchv1.JobStatus) { st.Conditions = nil }
-func started(st *batchv1.JobStatus)   { st.StartTime = &metav1.Time{Time: jobtest.Noon()} }
+func started(st *batchv1.JobStatus)   { st.StartTime = new(After(0)) }
 func unstarted(st *batchv1.JobStatus) { st.StartTime = nil }
-func finished(st *batchv1.JobStatus)  { st.CompletionTime = &metav1.Time{Time: jobtest.Noon()} }
+func finished(st *batchv1.JobStatus)  { st.CompletionTime = new(After(0)) }
 func early(st *batchv1.JobStatus) {
-	st.CompletionTime = &metav1.Time{Time: jobtest.Noon().Add(-time.Second)}
+	st.CompletionTime = new(After(-1))
 }
