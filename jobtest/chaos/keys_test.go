@@ -72,7 +72,7 @@ func TestOwnKeys_judged(t *testing.T) {
 	amended := func(how func(decide.Snapshot, *decide.Decision)) func() cluster.Controller {
 		return func() cluster.Controller {
 			c := caller()
-			inside.Amend(c.Machine, how)
+			inside.Decide(c.Machine, inside.Amended(how))
 			return c
 		}
 	}

@@ -27,11 +27,6 @@ func Decide(m *machine.Machine, how Decider) {
 	}
 }
 
-// Amend makes a Machine change each of its decisions before it carries them out.
-func Amend(m *machine.Machine, how func(decide.Snapshot, *decide.Decision)) {
-	Decide(m, Amended(how))
-}
-
 // Amended decides, and then changes the decision.
 func Amended(how func(decide.Snapshot, *decide.Decision)) Decider {
 	return func(s decide.Snapshot, o decide.Option, _ Usual) (decide.Decision, error) {
@@ -43,11 +38,8 @@ func Amended(how func(decide.Snapshot, *decide.Decision)) Decider {
 	}
 }
 
-// DeleteFirst makes a Machine carry out each decision as it is, like the Job controller: pods are deleted because the
+// DeletingFirst makes a Machine carry out each decision as it is, like the Job controller: pods are deleted because the
 // Job ends before the interim condition is stored. It is for comparisons of decisions, and for a planted bug.
-func DeleteFirst(m *machine.Machine) { Decide(m, DeletingFirst) }
-
-// DeletingFirst decides like that.
 func DeletingFirst(s decide.Snapshot, _ decide.Option, usual Usual) (decide.Decision, error) {
 	d, err := usual(s)
 	d.Delete = slices.Clone(d.Delete)
@@ -59,5 +51,5 @@ func DeletingFirst(s decide.Snapshot, _ decide.Option, usual Usual) (decide.Deci
 	return d, err
 }
 
-// ForEnd reports whether a pod is deleted because the Job ends, also after DeleteFirst.
+// ForEnd reports whether a pod is deleted because the Job ends, also after DeletingFirst.
 func ForEnd(d decide.Deletion) bool { return d.Cause == decide.CauseJobEnds || d.Cause == "" }

@@ -90,11 +90,11 @@ var planted = []bug{
 		b := &bugs.Caller{Caller: jobtest.NewCaller()}
 		var client *cluster.Client
 		b.Before = func(_ *bugs.Caller, c *cluster.Client) { client = c }
-		inside.Amend(b.Machine, func(_ decide.Snapshot, d *decide.Decision) {
+		inside.Decide(b.Machine, inside.Amended(func(_ decide.Snapshot, d *decide.Decision) {
 			for _, pod := range d.Strip {
 				_, _ = client.PatchPod(pod, tracking.Keys{}.StripPatch(pod))
 			}
-		})
+		}))
 		return b
 	}},
 	{"the status does not list the pods whose finalizers are removed", "P2", bugs.Spoiled(bugs.ListNone)},
@@ -146,11 +146,11 @@ var planted = []bug{
 	{"the lists have no cap", "P9", func() cluster.Controller { return cluster.NewCaller() }},
 	{"pods are deleted before the verdict is stored", "P10", func() cluster.Controller {
 		caller := cluster.NewCaller()
-		inside.Amend(caller.Machine, func(_ decide.Snapshot, d *decide.Decision) {
+		inside.Decide(caller.Machine, inside.Amended(func(_ decide.Snapshot, d *decide.Decision) {
 			for i := range d.Delete {
 				d.Delete[i].Cause = decide.CauseTooMany // no verdict is stored for these first
 			}
-		})
+		}))
 		return caller
 	}},
 	{"an adoption does not name the version of the pod", "the assumption versions", bugs.Asking(func(r *cluster.Request) {

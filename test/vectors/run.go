@@ -28,7 +28,7 @@ import (
 func (c *Case) Run() (*Outcome, error) {
 	r := run{Case: c, machine: machine.New(c.JobfateOptions()...), patched: map[types.UID]int{}}
 	c.Remember(r.machine)
-	inside.DeleteFirst(r.machine)
+	inside.Decide(r.machine, inside.DeletingFirst)
 	s := &c.Snapshot
 	err := r.machine.Begin(machine.View{Job: Stored(s.Job), Pods: s.Pods, Now: s.Now, JobsVersion: shown,
 		PodsVersion: shown, Barrier: shown})

@@ -70,7 +70,7 @@ var guard = regexp.MustCompile(`"resourceVersion":"[0-9]*",`)
 func newJobfateSide(p *plan, like likeness) *jobfateSide {
 	m := machine.New(decide.MaxUncounted(p.limits.MaxUncounted), decide.MaxChanges(p.limits.MaxCreateDelete))
 	if like.has(verdictUnstored) {
-		inside.DeleteFirst(m)
+		inside.Decide(m, inside.DeletingFirst)
 	}
 	return &jobfateSide{like: like, machine: m, wrote: map[*watch]string{}}
 }

@@ -42,7 +42,7 @@ func syncOnce(t *trial) (*caller, error) {
 	c := &caller{trial: t, machine: machine.New(as.JobfateOptions()...)}
 	as.Remember(c.machine)
 	c.namePodsInFlight()
-	inside.DeleteFirst(c.machine)
+	inside.Decide(c.machine, inside.DeletingFirst)
 	s := &t.snapshot
 	err := c.machine.Begin(machine.View{Job: vectors.Stored(s.Job), Pods: s.Pods, Now: s.Now, JobsVersion: shown, PodsVersion: shown, Barrier: shown})
 	if err != nil {
