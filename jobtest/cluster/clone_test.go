@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobfate/jobfate/jobtest/cluster"
@@ -86,16 +85,6 @@ func TestTimes(t *testing.T) {
 type controllerFunc func(*cluster.Client) error
 
 func (f controllerFunc) Sync(client *cluster.Client) (time.Duration, error) { return 0, f(client) }
-
-// SetStatus stores any status, valid or not.
-func TestSetStatus(t *testing.T) {
-	c, cache := newStage(t, 1)
-	version := c.Job().ResourceVersion
-	c.SetStatus(batchv1.JobStatus{Failed: -1})
-	if job := cache.View().Job; job.Status.Failed != -1 || job.ResourceVersion == version {
-		t.Errorf("failed is %d at version %s, want -1 at another than %s", job.Status.Failed, job.ResourceVersion, version)
-	}
-}
 
 // A pod becomes ready and unready. A call that changes nothing stores no new version.
 func TestReady(t *testing.T) {

@@ -175,8 +175,12 @@ func TestGeneration(t *testing.T) {
 	expect("another spec", 2)
 	must(t, c.EditJob(suspend))
 	expect("the same spec", 2)
-	c.SetStatus(batchv1.JobStatus{Failed: 1})
+	version := c.Job().ResourceVersion
+	c.SetStatus(batchv1.JobStatus{Failed: -1}) // valid or not
 	expect("another status", 2)
+	if job := c.Job(); job.Status.Failed != -1 || job.ResourceVersion == version {
+		t.Errorf("failed is %d at version %s, want -1 at another than %s", job.Status.Failed, job.ResourceVersion, version)
+	}
 	c.DeleteJob(metav1.DeletePropagationForeground)
 	expect("a deletion", 3)
 	c.DeleteJob(metav1.DeletePropagationForeground)

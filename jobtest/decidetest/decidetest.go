@@ -117,8 +117,7 @@ func WithoutFinalizers(pod *corev1.Pod) *corev1.Pod {
 func fresh(job *batchv1.Job) *batchv1.Job {
 	job = job.DeepCopy()
 	job.Status, job.DeletionTimestamp = batchv1.JobStatus{}, nil
-	suspend, parallelism := false, int32(1000)
-	job.Spec.Suspend, job.Spec.Parallelism = &suspend, &parallelism
+	job.Spec.Suspend, job.Spec.Parallelism = new(false), new(int32(1000))
 	return job
 }
 

@@ -48,29 +48,27 @@ func (r Rules) checkWrite(g *Ghost, s *cluster.Step) *Violation {
 	if !namesUID(s.Request, old.UID) {
 		return violated("S15", "a %s of %s does not name its UID", s.Request.Verb, old.UID)
 	}
+	patched := s.Request.Verb == cluster.Patch
+	stripped, seen := hasFinalizer(old) && !hasFinalizer(s.Pod), find(s.View.Pods, old.UID)
 	// A pod may have changed since the controller observed it. The version that it observed decides.
-	if s.Request.Verb == cluster.Patch && hasFinalizer(old) && !hasFinalizer(s.Pod) && !mayRemoveFinalizer(g, s, old) &&
-		!mayRemoveFinalizer(g, s, find(s.View.Pods, old.UID)) {
+	if patched && stripped && !mayRemoveFinalizer(g, s, old) && !mayRemoveFinalizer(g, s, seen) {
 		return violated("S2", "the finalizer of %s is removed, but no status records the pod", old.UID)
 	}
-	if s.Request.Verb == cluster.Patch && hasFinalizer(old) && !hasFinalizer(s.Pod) && losesVerdict(g, s) {
+	if patched && stripped && losesVerdict(g, s) {
 		return violated("S18",
 			"the finalizer of %s is removed, but the status lacks the FailJob verdict of the pod", old.UID)
 	}
-	if index, ok := indexOf(old); ok && s.Request.Verb == cluster.Patch && !cluster.HasEnded(old) &&
-		!hasFinalizer(s.Pod) {
+	if index, ok := indexOf(old); ok && patched && !cluster.HasEnded(old) && !hasFinalizer(s.Pod) {
 		// The controller deletes a pod that has not ended, because the Job is suspended or
 		// scaled down. The failure count of the pod is lost, as in Kubernetes.
 		delete(g.Failures, index)
 	}
-	if g.Tampered[old.UID] && hasFinalizer(old) && !hasFinalizer(s.Pod) || completedBefore(s, old) {
+	if g.Tampered[old.UID] && stripped || completedBefore(s, old) {
 		// The controller observed the end of the pod, but the status need not record it.
 		g.Forgive()
 	}
-	if _, charged := g.Charged[old.UID]; !charged && hasFinalizer(old) && !hasFinalizer(s.Pod) {
-		if seen := find(s.View.Pods, old.UID); seen != nil && seen.Status.Phase == corev1.PodFailed {
-			g.forgive(s.View, []types.UID{old.UID}, false) // so does an ignored failure
-		}
+	if _, charged := g.Charged[old.UID]; !charged && stripped && seen != nil && seen.Status.Phase == corev1.PodFailed {
+		g.forgive(s.View, []types.UID{old.UID}, false) // so does an ignored failure
 	}
 	if ownedBy(old, s.Job) && s.Pod != nil && !ownedBy(s.Pod, s.Job) {
 		g.release(old.UID)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/inside"
 	"github.com/jobfate/jobfate/machine"
 )
@@ -48,7 +49,7 @@ func compared(s decide.Snapshot, o decide.Option, usual inside.Usual) (decide.De
 // an empty string if they do not.
 func Diff(got, want decide.Decision) (diff string) {
 	diff = diffFields(reflect.ValueOf(&got).Elem(), reflect.ValueOf(&want).Elem(), ofDecision)
-	a, b := settled(got), settled(want)
+	a, b := got.Settle(podtest.UIDsOf(got.Strip)...), want.Settle(podtest.UIDsOf(want.Strip)...)
 	if !reflect.DeepEqual(a, b) {
 		diff += fmt.Sprintf("after the finalizers are removed: got %+v, want %+v\n", a, b)
 	}
@@ -110,15 +111,6 @@ func identical(a, b reflect.Value) bool {
 		return a.Type().Comparable() && a.Interface() == b.Interface()
 	}
 	return a.Comparable() && a.Equal(b)
-}
-
-// settled returns the decision on a Job after all finalizers are removed.
-func settled(d decide.Decision) decide.Settled {
-	gone := make([]types.UID, len(d.Strip))
-	for i, pod := range d.Strip {
-		gone[i] = pod.UID
-	}
-	return d.Settle(gone...)
 }
 
 // diffPods compares the pods, and those that the next pods replace.
