@@ -8,7 +8,6 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -37,21 +36,6 @@ var uncompared = []string{"job_syncs_total", "job_sync_duration_seconds", "stale
 
 // counts are counters by name and labels, without zeros.
 type counts map[string]float64
-
-// parse reads lines of "name{labels} number".
-func parse(t *testing.T, text string) counts {
-	t.Helper()
-	c := counts{}
-	for line := range strings.Lines(strings.TrimSpace(text)) {
-		name, number, _ := strings.Cut(strings.TrimSpace(line), " ")
-		n, err := strconv.ParseFloat(number, 64)
-		if err != nil {
-			t.Fatalf("%q: %v", line, err)
-		}
-		c[name] = n
-	}
-	return c
-}
 
 // add adds some counters a number of times.
 func (c counts) add(more counts, times float64) {
@@ -161,7 +145,9 @@ func playAll(t *testing.T, kind string) map[*server.Controller]counts {
 			if d.Cmd != kind {
 				return d.Expected
 			}
-			for name, n := range parse(t, d.Expected) {
+			expected, err := server.ParseMetrics(d.Expected)
+			world.Must(t, err)
+			for name, n := range expected {
 				if strings.HasPrefix(name, finalizers) {
 					n *= 2 // it also counts the pods of the other controller's Job
 				}

@@ -39,24 +39,11 @@ const (
 
 // programs holds the programs built so far, by their source. Many tests request the same one at
 // once.
-type programs struct {
-	mu    sync.Mutex
-	paths map[string]string
-}
+type programs struct{ built sync.Map }
 
 func (p *programs) of(what string, build func() (string, error)) (path string, err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if path, ok := p.paths[what]; ok {
-		return path, nil
-	}
-	if path, err = build(); err == nil {
-		if p.paths == nil {
-			p.paths = map[string]string{}
-		}
-		p.paths[what] = path
-	}
-	return path, err
+	once, _ := p.built.LoadOrStore(what, sync.OnceValues(build))
+	return once.(func() (string, error))()
 }
 
 // build builds the program of a tool line of the go.mod in a folder, or finds it in Go's build cache,
@@ -140,10 +127,8 @@ func lock(folder string, how int) (*os.File, error) {
 	return dir, nil
 }
 
-// kinds lists the kinds of manifests in the order in which they are applied: namespaces and custom
-// resource definitions come before their objects.
-var kinds = []string{"Namespace", "CustomResourceDefinition", "ServiceAccount", "ClusterRole",
-	"ClusterRoleBinding", "Role", "RoleBinding"}
+// first lists the kinds of manifests that are applied before the others, the last one first.
+var first = []string{"CustomResourceDefinition", "Namespace"}
 
 // tokenSeconds is the lifetime of a token, longer than any test.
 const tokenSeconds = 24 * 60 * 60
@@ -157,9 +142,8 @@ func (s *Server) Account(ctx context.Context, namespace, name string) (*rest.Con
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return nil, fmt.Errorf("making the service account %s: %w", name, err)
 	}
-	seconds := int64(tokenSeconds)
 	token, err := accounts.CreateToken(ctx, name, &authenticationv1.TokenRequest{
-		Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds},
+		Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(tokenSeconds))},
 	}, metav1.CreateOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("a token for the service account %s: %w", name, err)
@@ -170,9 +154,8 @@ func (s *Server) Account(ctx context.Context, namespace, name string) (*rest.Con
 }
 
 // Apply applies the objects of YAML files and of folders with a kustomization, whose paths are
-// absolute or relative to this module. Objects
-// that need a namespace and name none get the given one. It returns the stored objects in the
-// order of their kinds, then of the files.
+// absolute or relative to this module. Objects that need a namespace and name none get the given
+// one. It returns the stored objects.
 func (s *Server) Apply(ctx context.Context, namespace string, files ...string) ([]*unstructured.Unstructured, error) {
 	objects, err := readManifests(files)
 	if err != nil {
@@ -252,12 +235,8 @@ func readManifests(files []string) (objects []*unstructured.Unstructured, err er
 			objects = append(objects, info.Object.(*unstructured.Unstructured))
 		}
 	}
-	rank := func(object *unstructured.Unstructured) int {
-		if i := slices.Index(kinds, object.GetKind()); i >= 0 {
-			return i
-		}
-		return len(kinds)
-	}
-	slices.SortStableFunc(objects, func(a, b *unstructured.Unstructured) int { return rank(a) - rank(b) })
+	slices.SortStableFunc(objects, func(a, b *unstructured.Unstructured) int {
+		return slices.Index(first, b.GetKind()) - slices.Index(first, a.GetKind())
+	})
 	return objects, nil
 }

@@ -49,6 +49,15 @@ func (c *Controller) Metrics(ctx context.Context) (map[string]float64, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the metrics of %s: %w", c.Name, err)
 	}
+	all, err := ParseMetrics(text)
+	if err != nil {
+		return nil, fmt.Errorf("the metrics of %s: %w", c.Name, err)
+	}
+	return all, nil
+}
+
+// ParseMetrics reads lines of "name{labels} number".
+func ParseMetrics(text string) (map[string]float64, error) {
 	all := map[string]float64{}
 	for line := range strings.Lines(text) {
 		metric := strings.TrimSpace(line)
@@ -58,7 +67,7 @@ func (c *Controller) Metrics(ctx context.Context) (map[string]float64, error) {
 		space := strings.LastIndex(metric, " ") + 1
 		value, err := strconv.ParseFloat(metric[space:], 64)
 		if err != nil || space == 0 {
-			return nil, fmt.Errorf("the metrics of %s: no value in %q", c.Name, line)
+			return nil, fmt.Errorf("no value in %q", line)
 		}
 		all[metric[:space-1]] = value
 	}

@@ -151,20 +151,9 @@ type Usage struct {
 	MaxRSS int64         // bytes of memory, the most at any time
 }
 
-// Usage returns the usage of the process so far, or until its end.
+// Usage returns the usage of the process so far.
 func (p *Process) Usage() (Usage, error) {
-	select {
-	case <-p.done:
-		state := p.cmd.ProcessState
-		rusage := state.SysUsage().(*syscall.Rusage)
-		return Usage{CPU: state.UserTime() + state.SystemTime(), MaxRSS: rusage.Maxrss * 1024}, nil
-	default:
-		return runningUsage(p.cmd.Process.Pid)
-	}
-}
-
-func runningUsage(pid int) (Usage, error) {
-	process, err := procfs.NewProc(pid)
+	process, err := procfs.NewProc(p.Pid())
 	if err != nil {
 		return Usage{}, err
 	}
