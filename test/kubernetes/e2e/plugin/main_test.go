@@ -4,6 +4,7 @@ package plugin
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/jobfate/jobfate/controller/live/kubelet"
+	"github.com/jobfate/jobfate/test/kubernetes/e2e/observe"
 	"github.com/jobfate/jobfate/test/kubernetes/e2e/server"
 	"github.com/jobfate/jobfate/test/kubernetes/e2e/world"
 )
@@ -58,19 +60,9 @@ func run(w *world.World, status int, args []string, parts ...string) string {
 
 func runAs(w *world.World, kubeconfig string, status int, args []string, parts ...string) string {
 	w.T.Helper()
-	var stdout, stderr bytes.Buffer
-	cmd := exec.CommandContext(w.T.Context(), binary, append([]string{"--kubeconfig", kubeconfig, "--cache-dir", api.Dir() + "/cache", "-n", w.Namespace}, args...)...)
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	var exit *exec.ExitError
-	if err := cmd.Run(); err != nil && !errors.As(err, &exit) {
-		w.T.Fatal(err)
-	}
-	text := stdout.String()
-	if text == "" {
-		text = stderr.String()
-	}
-	if got := cmd.ProcessState.ExitCode(); got != status {
-		w.T.Errorf("%q: got status %d, want %d\n%s%s", args, got, status, stdout.String(), stderr.String())
+	text, got := output(w, kubeconfig, args)
+	if got != status {
+		w.T.Errorf("%q: got status %d, want %d\n%s", args, got, status, text)
 	}
 	for _, part := range parts {
 		if !strings.Contains(text, part) {
@@ -80,19 +72,31 @@ func runAs(w *world.World, kubeconfig string, status int, args []string, parts .
 	return text
 }
 
+// output runs the plugin, and returns its standard output or, if that is empty, its standard error, and its exit status.
+func output(w *world.World, kubeconfig string, args []string) (string, int) {
+	w.T.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(w.T.Context(), binary, append([]string{"--kubeconfig", kubeconfig, "--cache-dir", api.Dir() + "/cache", "-n", w.Namespace}, args...)...)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	var exit *exec.ExitError
+	if err := cmd.Run(); err != nil && !errors.As(err, &exit) {
+		w.T.Fatal(err)
+	}
+	return cmp.Or(stdout.String(), stderr.String()), cmd.ProcessState.ExitCode()
+}
+
+// patience is how long the built-in controller and the API server may take.
+const patience = 30 * time.Second
+
 // eventually runs the plugin until it prints the given parts. The events of the built-in controller
 // arrive late.
 func eventually(w *world.World, status int, args []string, parts ...string) {
 	w.T.Helper()
-	for late := time.Now().Add(30 * time.Second); time.Now().Before(late); time.Sleep(200 * time.Millisecond) {
-		out, err := exec.CommandContext(w.T.Context(), binary, append([]string{"--kubeconfig", kubeconfig, "--cache-dir", api.Dir() + "/cache", "-n", w.Namespace}, args...)...).Output()
-		var exit *exec.ExitError
-		if err != nil && !errors.As(err, &exit) {
-			w.T.Fatal(err)
+	observe.Await(w.T, patience, parts[0], func() string {
+		if text, _ := output(w, kubeconfig, args); !strings.Contains(text, parts[0]) {
+			return "it prints " + text
 		}
-		if strings.Contains(string(out), parts[0]) {
-			break
-		}
-	}
+		return ""
+	})
 	run(w, status, args, parts...)
 }

@@ -1,13 +1,13 @@
 package plugin
 
 import (
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -15,24 +15,25 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/jobfate/jobfate/controller/live/kubelet"
+	"github.com/jobfate/jobfate/test/kubernetes/e2e/observe"
 	"github.com/jobfate/jobfate/test/kubernetes/e2e/world"
 )
 
-// applied applies manifests. A custom resource exists some time after its definition.
+// applied applies manifests. The kind of a custom resource can be discovered some time after its definition.
 func applied(w *world.World, file string) map[string]*unstructured.Unstructured {
 	w.T.Helper()
-	for late := time.Now().Add(30 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+	made := map[string]*unstructured.Unstructured{}
+	observe.Await(w.T, patience, file, func() string {
 		objects, err := api.Apply(w.T.Context(), w.Namespace, file)
-		if err != nil && time.Now().Before(late) {
-			continue
-		}
-		w.Must(err)
-		made := map[string]*unstructured.Unstructured{}
 		for _, o := range objects {
 			made[o.GetKind()] = o
 		}
-		return made
-	}
+		if err != nil {
+			return err.Error()
+		}
+		return ""
+	})
+	return made
 }
 
 // owned creates a Job of an owner, which the Job names in another version.
@@ -48,19 +49,20 @@ func owned(w *world.World, name, version string, owner *unstructured.Unstructure
 func changePod(w *world.World, job string, change func(*corev1.PodStatus)) *corev1.Pod {
 	w.T.Helper()
 	pods := w.Client.CoreV1().Pods(w.Namespace)
-	for late := time.Now().Add(30 * time.Second); ; time.Sleep(100 * time.Millisecond) {
-		list, err := pods.List(w.T.Context(), metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + "=" + job})
+	var list *corev1.PodList
+	observe.Await(w.T, patience, "a pod of Job "+job, func() string {
+		var err error
+		list, err = pods.List(w.T.Context(), metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + "=" + job})
 		w.Must(err)
-		if len(list.Items) == 1 {
-			change(&list.Items[0].Status)
-			pod, err := pods.UpdateStatus(w.T.Context(), &list.Items[0], metav1.UpdateOptions{})
-			w.Must(err)
-			return pod
+		if len(list.Items) != 1 {
+			return fmt.Sprintf("it has %d pods", len(list.Items))
 		}
-		if time.Now().After(late) {
-			w.T.Fatalf("Job %s has %d pods, want 1", job, len(list.Items))
-		}
-	}
+		return ""
+	})
+	change(&list.Items[0].Status)
+	pod, err := pods.UpdateStatus(w.T.Context(), &list.Items[0], metav1.UpdateOptions{})
+	w.Must(err)
+	return pod
 }
 
 // The plugin reads the owners of a Job and the claims of its pods, in the versions that the server has, and says

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -154,29 +153,6 @@ func account(w *world.World, name string, allowed map[string][]string) string {
 	file, err := api.Kubeconfig(w.Namespace+"-"+name, config)
 	w.Must(err)
 	return file
-}
-
-// The findings about a change match the answer of the API server.
-func TestValidate(t *testing.T) {
-	w := newWorld(t, kubelet.Always(kubelet.Run()))
-	w.Create(three())
-	s := w.Until("active=3 ready=3")
-	next := s.Job.DeepCopy()
-	next.Spec.BackoffLimitPerIndex = new(int32(-1))
-	_, err := w.Client.BatchV1().Jobs(w.Namespace).Update(t.Context(), next, metav1.UpdateOptions{})
-	if err == nil {
-		t.Fatal("the API server accepts a negative limit")
-	}
-	file := filepath.Join(t.TempDir(), "next.yaml")
-	text := "apiVersion: batch/v1\nkind: Job\nmetadata: {name: job}\nspec:\n  completionMode: Indexed\n  completions: 3\n  parallelism: 3\n  backoffLimitPerIndex: -1\n" +
-		"  template: {spec: {restartPolicy: Never, containers: [{name: main, image: image}]}}\n"
-	w.Must(os.WriteFile(file, []byte(text), 0o600))
-	got := run(w, 3, []string{"validate", "job", "-f", file}, file+":8:3: error: spec.backoffLimitPerIndex: Invalid value: -1: ")
-	for _, message := range strings.Split(strings.Trim(err.Error()[strings.Index(err.Error(), "invalid: ")+len("invalid: "):], "[]"), ", spec.") {
-		if _, detail, _ := strings.Cut(message, ": "); !strings.Contains(got, detail) {
-			t.Errorf("the API server says %q, and the plugin\n%s", message, got)
-		}
-	}
 }
 
 func TestSimulateAndComplete(t *testing.T) {

@@ -2,7 +2,6 @@ package plugin
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"os"
@@ -146,118 +145,6 @@ func (c change) change(t *testing.T, text string) string {
 	return string(changed)
 }
 
-// The manifests of this repository: each Job that kubectl apply has created is accepted if it is
-// applied again.
-func TestValidate_manifestsOfTheRepository(t *testing.T) {
-	k := newTool(t)
-	rejected := map[string]string{"cmd/testdata/manifests/wrong.yaml": "spec.backoffLimitPerIndex"}
-	count := 0
-	for _, m := range manifests(t) {
-		count++
-		t.Run(m.file+"/"+m.job.Name, func(t *testing.T) {
-			t.Parallel()
-			k := k.of(t)
-			k.namespace = k.newNamespace()
-			text, err := yaml.Marshal(m.object)
-			k.must(err)
-			file := k.write("job.yaml", string(text))
-			if message, err := k.run("apply", "--validate=false", "-f", file); err != nil {
-				if part := rejected[m.file]; part == "" || !strings.Contains(message, part) {
-					t.Errorf("kubectl apply: %v\n%s", err, message)
-				}
-				return
-			} else if rejected[m.file] != "" {
-				t.Error("kubectl apply accepts it")
-			}
-			answers := k.validate(m.job.Name, file, "--loose")
-			if len(answers["apply"].errors) > 0 || answers["apply"].status != 0 {
-				t.Errorf("got status %d and %q, want it accepted", answers["apply"].status, answers["apply"].errors)
-			}
-			k.compare(answers, "apply", file, "", "--validate=false")
-			k.compare(answers, "replace", file, "", "--validate=false")
-		})
-	}
-	if count < 20 {
-		t.Errorf("found %d manifests, want at least 20", count)
-	}
-}
-
-// manifest is a Job in a file of this repository.
-type manifest struct {
-	file   string
-	job    batchv1.Job
-	object map[string]any
-}
-
-// manifests returns the Jobs of the repository, without what the API server has set. No controller
-// runs them.
-func manifests(t *testing.T) (all []manifest) {
-	t.Helper()
-	for _, dir := range []string{"cmd/testdata", "examples"} {
-		err := filepath.WalkDir(filepath.Join("../../../..", dir), func(path string, _ os.DirEntry, err error) error {
-			if ext := filepath.Ext(path); err != nil || ext != ".yaml" && ext != ".json" {
-				return err
-			}
-			text, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-			for _, document := range regexp.MustCompile(`(?m)^---$`).Split(string(text), -1) {
-				var list struct {
-					Kind  string
-					Items []map[string]any
-				}
-				var object map[string]any
-				if yaml.Unmarshal([]byte(document), &list) != nil || yaml.Unmarshal([]byte(document), &object) != nil {
-					continue // not Kubernetes objects
-				}
-				for _, object := range append(list.Items, object) {
-					if object["kind"] == "Job" {
-						all = append(all, plainManifest(t, strings.TrimPrefix(path, "../../../../"), object))
-					}
-				}
-			}
-			return nil
-		})
-		world.Must(t, err)
-	}
-	return all
-}
-
-func plainManifest(t *testing.T, file string, object map[string]any) manifest {
-	t.Helper()
-	delete(object, "status")
-	metadata, spec := object["metadata"].(map[string]any), object["spec"].(map[string]any)
-	for _, name := range []string{"uid", "resourceVersion", "creationTimestamp", "generation", "namespace", "ownerReferences"} {
-		delete(metadata, name)
-	}
-	labels := []any{metadata["labels"]}
-	if template, ok := spec["template"].(map[string]any); ok {
-		if metadata, ok := template["metadata"].(map[string]any); ok {
-			labels = append(labels, metadata["labels"])
-		}
-	}
-	if spec["manualSelector"] != true {
-		delete(spec, "selector")
-		for _, labels := range labels {
-			labels, _ := labels.(map[string]any)
-			for _, name := range []string{"job-name", "controller-uid", batchv1.JobNameLabel, batchv1.ControllerUidLabel} {
-				delete(labels, name)
-			}
-		}
-	}
-	spec["managedBy"] = cmp.Or(spec["managedBy"], any("example.com/elsewhere"))
-	m := manifest{file: file, object: object}
-	text, err := json.Marshal(object)
-	if err == nil {
-		err = json.Unmarshal(text, &m.job)
-	}
-	if err != nil && !strings.Contains(file, "wrong") {
-		t.Fatalf("%s: %v", file, err)
-	}
-	return m
-}
-
 // manifestOf returns the manifest of a Job of states.
 func manifestOf(t *testing.T, name string) string {
 	t.Helper()
@@ -275,19 +162,12 @@ type tool struct {
 
 func newTool(t *testing.T) tool {
 	t.Helper()
-	k := tool{T: t, home: t.TempDir()}
-	k.namespace = k.newNamespace()
-	return k
+	namespace, err := api.Namespace(t.Context(), "update")
+	world.Must(t, err)
+	return tool{T: t, home: t.TempDir(), namespace: namespace}
 }
 
 func (k tool) of(t *testing.T) tool { k.T = t; return k }
-
-func (k tool) newNamespace() string {
-	k.Helper()
-	namespace, err := api.Namespace(k.Context(), "update")
-	k.must(err)
-	return namespace
-}
 
 func (k tool) must(err error) {
 	k.Helper()
@@ -350,9 +230,9 @@ func union(set []string, more string) []string {
 }
 
 // validate runs the plugin, and returns its answers by command.
-func (k tool) validate(name, file string, more ...string) map[string]verdict {
+func (k tool) validate(name, file string) map[string]verdict {
 	k.Helper()
-	return k.answers(binary, append([]string{"--kubeconfig", kubeconfig, "-n", k.namespace, "validate", name, "-f", file, "-o", "json"}, more...)...)
+	return k.answers(binary, "--kubeconfig", kubeconfig, "-n", k.namespace, "validate", name, "-f", file, "-o", "json")
 }
 
 // answer is what validate says about a Job in JSON.
@@ -406,9 +286,9 @@ func (k tool) answers(program string, args ...string) map[string]verdict {
 
 // compare compares the answer of the plugin with that of the API server to kubectl, and the fields
 // in it with those that are wanted, if any.
-func (k tool) compare(answers map[string]verdict, command, file, want string, args ...string) {
+func (k tool) compare(answers map[string]verdict, command, file, want string) {
 	k.Helper()
-	text, err := k.run(append([]string{command, "--dry-run=server", "-f", file}, args...)...)
+	text, err := k.run(command, "--dry-run=server", "-f", file)
 	server := serverVerdict(text)
 	if (err == nil) != (len(server.errors) == 0) {
 		k.Fatalf("kubectl %s: %v, with the errors %q in\n%s", command, err, server.errors, text)
