@@ -1,10 +1,8 @@
 package main
 
 import (
-	"encoding/xml"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"runtime"
 	"slices"
@@ -224,29 +222,5 @@ func TestLife(t *testing.T) {
 	l.job.Spec.Suspend = new(true)
 	if err := l.live(); !errors.Is(err, errStuck) {
 		t.Errorf("a suspended Job: got %v, want %v", err, errStuck)
-	}
-}
-
-// The picture is valid XML, and has all points of all curves.
-func TestCost(t *testing.T) {
-	drawing, err := drawCost(meter{runs: 1}, small)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for dec := xml.NewDecoder(strings.NewReader(string(drawing))); ; {
-		if _, err := dec.Token(); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			t.Fatalf("not XML: %v\n%s", err, drawing)
-		}
-	}
-	if got, want := strings.Count(string(drawing), "<circle"), 3*len(steps(10, 60)); got != want {
-		t.Errorf("got %d points, want %d", got, want)
-	}
-	if !strings.Contains(string(drawing), "prefers-color-scheme: dark") || strings.Contains(string(drawing), "NaN") {
-		t.Errorf("no dark mode, or no numbers:\n%s", drawing)
-	}
-	if got, want := fmt.Sprint(steps(10, 1000)), "[10 32 100 316 1000]"; got != want {
-		t.Errorf("steps = %s, want %s", got, want)
 	}
 }

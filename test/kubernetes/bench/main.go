@@ -1,8 +1,8 @@
 // Command bench compares the cost of jobfate with two others: the code of the real Job
 // controller, and the floor, which is the cost of reading each pod once. It prints one
-// table. With -svg it draws the cost against the number of pods instead.
+// table.
 //
-//	go run . [-runs 11] [-rows regexp] [-scale full] [-data file] [-svg file]
+//	go run . [-runs 11] [-rows regexp] [-scale full] [-data file]
 //
 // With -data it appends the samples of the rows to a file, for benchstat: .ci/compare.
 //
@@ -26,26 +26,11 @@ func main() {
 	only := flag.String("rows", "", "measure only the groups of rows whose title matches")
 	size := flag.String("scale", "full", "the pods and intervals of the rows: full, medium or short")
 	data := flag.String("data", "", "append the samples of the rows to this file")
-	svg := flag.String("svg", "", "draw how the cost grows with the pods into this file instead")
 	flag.Parse()
-	var err error
-	if *svg != "" {
-		err = draw(*runs, *svg)
-	} else {
-		err = run(*runs, *only, *size, *data)
-	}
-	if err != nil {
+	if err := run(*runs, *only, *size, *data); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
-}
-
-func draw(runs int, svg string) error {
-	drawing, err := drawCost(meter{runs: runs}, scales["full"])
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(svg, drawing, 0o666)
 }
 
 func run(runs int, only, size, data string) error {

@@ -106,9 +106,6 @@ func span(d time.Duration) string {
 
 // many formats the number of pods and intervals.
 func many(n int) string {
-	switch n {
-	case 1_000, 10_000, 100_000, 1_000_000:
-		return raised(len(fmt.Sprint(n)) - 1)
-	}
-	return fmt.Sprint(n)
+	powers := map[int]string{1_000: "10³", 10_000: "10⁴", 100_000: "10⁵", 1_000_000: "10⁶"}
+	return cmp.Or(powers[n], fmt.Sprint(n))
 }
