@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -138,20 +137,6 @@ func statusAfter(t *testing.T, w *world) *batchv1.JobStatus {
 	return status
 }
 
-// The Stopwatch runs the real controller, and measures nothing else.
-func TestRealSync(t *testing.T) {
-	runtime.LockOSThread() // the clock measures this thread
-	defer runtime.UnlockOSThread()
-	for _, s := range []jobState{running, backingOff, half} {
-		w := newWorld(s, 30)
-		for range 2 { // a second sync is like the first
-			if took, err := w.realSync().run(1); err != nil || took <= 0 {
-				t.Errorf("%s: took %v, %v, want some time", s.name, took, err)
-			}
-		}
-	}
-}
-
 // Both sides format a set alike.
 func TestSets(t *testing.T) {
 	for _, s := range setsOf(40) {
@@ -205,22 +190,5 @@ func TestRows(t *testing.T) {
 		if got := span(d); got != want {
 			t.Errorf("span(%d) = %s, want %s", d, got, want)
 		}
-	}
-}
-
-// A life ends, and takes more than one sync.
-func TestLife(t *testing.T) {
-	runtime.LockOSThread() // the clock measures this thread
-	defer runtime.UnlockOSThread()
-	for _, perIndex := range []bool{false, true} {
-		l := newFedLife(700, perIndex) // more than one sync creates
-		if err := l.live(); err != nil || l.took <= 0 || l.syncs < 5 {
-			t.Errorf("per index %t: %v after %d syncs, in which the Machine took %v", perIndex, err, l.syncs, l.took)
-		}
-	}
-	l := newFedLife(3, false)
-	l.job.Spec.Suspend = new(true)
-	if err := l.live(); !errors.Is(err, errStuck) {
-		t.Errorf("a suspended Job: got %v, want %v", err, errStuck)
 	}
 }
