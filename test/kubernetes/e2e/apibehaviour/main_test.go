@@ -97,9 +97,7 @@ func create(t *testing.T, managedBy *string) *batchv1.Job {
 		Spec: batchv1.JobSpec{
 			ManagedBy:      managedBy,
 			CompletionMode: new(batchv1.IndexedCompletion), Completions: new(int32(5)), Parallelism: new(int32(5)),
-			Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
-				RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}},
-			}},
+			Template: corev1.PodTemplateSpec{Spec: world.PodSpec()},
 		},
 	}, metav1.CreateOptions{})
 	must(t, err)
@@ -171,6 +169,6 @@ func TestCallsPerPod(t *testing.T) {
 		}
 	}
 	if got := counts.Of(proxy.Call{Verb: "list"}) + counts.Of(proxy.Call{Verb: "watch"}); got > 2 {
-		t.Errorf("got %d lists and watches, want one or two:\n%s", got, counts)
+		t.Errorf("got %d lists and watches, want one or two: %v", got, counts)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/jobfate/jobfate/controller/live/kubelet"
 	"github.com/jobfate/jobfate/jobstatus"
+	"github.com/jobfate/jobfate/test/kubernetes/e2e/world"
 )
 
 // stage runs a workload: it creates Jobs, and records when they get their first pods and when
@@ -92,11 +92,7 @@ func (s *stage) watch(ctx context.Context) {
 // create creates a Job whose pods follow a script.
 func (s *stage) create(ctx context.Context, name string, timed bool, spec batchv1.JobSpec,
 	script func(kubelet.Pod) kubelet.Life) error {
-	spec.ManagedBy = s.managedBy
-	spec.Template.Spec = corev1.PodSpec{
-		RestartPolicy: corev1.RestartPolicyNever,
-		Containers:    []corev1.Container{{Name: "main", Image: "image"}},
-	}
+	spec.ManagedBy, spec.Template.Spec = s.managedBy, world.PodSpec()
 	s.mu.Lock()
 	s.jobs[name] = &jobRun{script: script, made: time.Now(), timed: timed}
 	s.mu.Unlock()
@@ -124,16 +120,14 @@ func (s *stage) until(ctx context.Context, holds func() bool) error {
 
 // done waits until all Jobs are complete.
 func (s *stage) done(ctx context.Context) error {
-	return s.until(ctx, s.allComplete)
-}
-
-func (s *stage) allComplete() bool {
-	for _, job := range s.jobs {
-		if !job.complete {
-			return false
+	return s.until(ctx, func() bool {
+		for _, job := range s.jobs {
+			if !job.complete {
+				return false
+			}
 		}
-	}
-	return true
+		return true
+	})
 }
 
 func (s *stage) pods() int {

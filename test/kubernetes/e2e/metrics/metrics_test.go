@@ -86,17 +86,7 @@ func differences(got, want counts) (lines []string) {
 // play plays a story with both controllers at the same time.
 func play(t *testing.T, lives kubelet.Script, story func(*world.World)) {
 	t.Helper()
-	t.Run("with", func(t *testing.T) {
-		for _, side := range []world.Side{world.Jobfate(jobfate), world.BuiltIn(builtIn)} {
-			t.Run(side.Name, func(t *testing.T) {
-				t.Parallel()
-				w := world.New(t, api, side, lives)
-				t.Cleanup(w.LogOnFailure)
-				story(w)
-				w.Settle()
-			})
-		}
-	})
+	world.Play(t, api, lives, story, world.Jobfate(jobfate), world.BuiltIn(builtIn))
 }
 
 // scrapeBoth reads the counters of both controllers.

@@ -134,9 +134,7 @@ func TestJobManagedByGateIsOff(t *testing.T) {
 	awaitLog(t, c.Controller, "Starting workers")
 	job, err := api.Client.BatchV1().Jobs(namespace).Create(t.Context(), &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{Name: "job"},
-		Spec: batchv1.JobSpec{ManagedBy: c.ManagedBy, Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
-			RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}},
-		}}},
+		Spec:       batchv1.JobSpec{ManagedBy: c.ManagedBy, Template: corev1.PodTemplateSpec{Spec: world.PodSpec()}},
 	}, metav1.CreateOptions{})
 	world.Must(t, err)
 	if job.Spec.ManagedBy != nil {

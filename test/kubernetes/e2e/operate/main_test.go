@@ -73,7 +73,7 @@ func sum(t *testing.T, c *server.Controller, name string, labels ...string) (n f
 func createPod(w *world.World, pod *corev1.Pod) *corev1.Pod {
 	w.T.Helper()
 	if len(pod.Spec.Containers) == 0 {
-		pod.Spec.Containers = []corev1.Container{{Name: "main", Image: "image"}}
+		pod.Spec.Containers = world.PodSpec().Containers
 	}
 	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 	made, err := w.Client.CoreV1().Pods(w.Namespace).Create(w.T.Context(), pod, metav1.CreateOptions{})

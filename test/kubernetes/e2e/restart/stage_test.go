@@ -91,9 +91,10 @@ func (s *stage) takeover(end func(*server.Controller) error) time.Duration {
 func (s *stage) create(ctx context.Context, name string, pods int32) error {
 	_, err := api.Client.BatchV1().Jobs(s.namespace).Create(ctx, &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec: batchv1.JobSpec{ManagedBy: s.with.managedBy, Parallelism: &pods, Completions: &pods, Template: corev1.PodTemplateSpec{
-			Spec: corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}}},
-		}},
+		Spec: batchv1.JobSpec{
+			ManagedBy: s.with.managedBy, Parallelism: &pods, Completions: &pods,
+			Template: corev1.PodTemplateSpec{Spec: world.PodSpec()},
+		},
 	}, metav1.CreateOptions{})
 	return err
 }

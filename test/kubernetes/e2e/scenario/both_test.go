@@ -27,21 +27,7 @@ func both(t *testing.T, lives kubelet.Script, scenario func(*world.World)) {
 // of the Job; only differences that docs/divergences.md lists may need another comparison than compare.Ends.
 func play(t *testing.T, lives kubelet.Script, difference func(a, b script.State) string, scenario func(*world.World), sides ...world.Side) {
 	t.Helper()
-	var worlds []*world.World
-	for _, side := range sides {
-		worlds = append(worlds, world.New(t, api, side, lives))
-	}
-	t.Run("with", func(t *testing.T) {
-		for _, w := range worlds {
-			t.Run(w.Side.Name, func(t *testing.T) {
-				t.Parallel()
-				w.T = t
-				t.Cleanup(w.LogOnFailure)
-				scenario(w)
-				w.Settle()
-			})
-		}
-	})
+	worlds := world.Play(t, api, lives, scenario, sides...)
 	if len(worlds) == 2 && difference != nil && !t.Failed() {
 		// One controller may still be about to reach a state that the scenario does not wait for.
 		worlds[0].T, worlds[1].T = t, t

@@ -23,9 +23,7 @@ func TestPodBeforeItsJob(t *testing.T) {
 		w.Play("limit 2")
 		_, err := w.Client.CoreV1().Pods(w.Namespace).Create(w.T.Context(), &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Name: "early", Labels: map[string]string{"app": "work"}},
-			Spec: corev1.PodSpec{
-				RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}},
-			},
+			Spec:       world.PodSpec(),
 		}, metav1.CreateOptions{})
 		w.Must(err)
 		w.When("the early pod runs", func(s script.State) bool {
@@ -48,7 +46,7 @@ func TestFailedWithInterruptMeanwhile(t *testing.T) {
 			until active=10 ready=10
 			become first:1 fail 1`)
 		w.When("the first pod is being deleted", func(s script.State) bool { return len(s.Active()) < 9 })
-		w.Restart(func() {})
+		w.Restart()
 		s := w.When("the Job has ended", func(s script.State) bool { return s.Ended() })
 		if got := s.Job.Status.Failed + s.Job.Status.Succeeded; got != 10 || script.Conditions(s.Job)[1] != "Failed/BackoffLimitExceeded" {
 			w.T.Errorf("the Job ended with %s, want ten pods counted, and it Failed for its backoff limit", observe.Status(s.Job))
@@ -71,8 +69,6 @@ func TestForeignConditionStays(t *testing.T) {
 			until succeeded=2 Ours/Why ` + world.Completed)
 	})
 }
-
-// Actions of users, and checks that they have no effect.
 
 // without returns the pods that are not in a list.
 func without(pods, others []*corev1.Pod) []*corev1.Pod {

@@ -3,7 +3,9 @@
 package world
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -112,6 +114,12 @@ func (w *World) Create(spec batchv1.JobSpec) {
 	w.CreateJob(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: JobName}, Spec: spec})
 }
 
+// PodSpec returns the spec of a pod with one container, which is not restarted.
+func PodSpec() corev1.PodSpec {
+	containers := []corev1.Container{{Name: "main", Image: "image"}}
+	return corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: containers}
+}
+
 // CreateJob creates a Job. The view follows it if its name is JobName. If it names no
 // controller, it gets the one of this side.
 func (w *World) CreateJob(job *batchv1.Job) *batchv1.Job {
@@ -122,11 +130,9 @@ func (w *World) CreateJob(job *batchv1.Job) *batchv1.Job {
 	}
 	template := &job.Spec.Template.Spec
 	if len(template.Containers) == 0 {
-		template.Containers = []corev1.Container{{Name: "main", Image: "image"}}
+		template.Containers = PodSpec().Containers
 	}
-	if template.RestartPolicy == "" {
-		template.RestartPolicy = corev1.RestartPolicyNever
-	}
+	template.RestartPolicy = cmp.Or(template.RestartPolicy, corev1.RestartPolicyNever)
 	made, err := w.Client.BatchV1().Jobs(w.Namespace).Create(w.T.Context(), job, metav1.CreateOptions{})
 	w.Must(err)
 	return made
@@ -225,18 +231,31 @@ func (w *World) BeginMarker() (job *batchv1.Job, end func()) {
 	}
 }
 
-// Restart stops the controller, calls a function, and starts the controller again, even if the
-// test fails meanwhile, because other tests need it. A test that shares its controller must not
-// run in parallel.
-func (w *World) Restart(between func()) {
+// Restart stops the controller, and starts it again even if that fails, because other tests need it. A test that
+// shares its controller must not run in parallel.
+func (w *World) Restart() {
 	w.T.Helper()
-	w.Must(w.Side.Stop())
-	defer func() {
-		if err := w.Side.Start(); err != nil {
-			w.T.Error(err)
+	w.Must(errors.Join(w.Side.Stop(), w.Side.Start()))
+}
+
+// Play plays a story with some controllers at the same time, each in a world of its own.
+func Play(t *testing.T, s *server.Server, lives kubelet.Script, story func(*World), sides ...Side) (worlds []*World) {
+	t.Helper()
+	for _, side := range sides {
+		worlds = append(worlds, New(t, s, side, lives))
+	}
+	t.Run("with", func(t *testing.T) {
+		for _, w := range worlds {
+			t.Run(w.Side.Name, func(t *testing.T) {
+				t.Parallel()
+				w.T = t
+				t.Cleanup(w.LogOnFailure)
+				story(w)
+				w.Settle()
+			})
 		}
-	}()
-	between()
+	})
+	return worlds
 }
 
 // LogOnFailure logs what the controller logged about this namespace if the test has failed;
