@@ -19,10 +19,8 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/jobfate/jobfate/test/kubernetes/e2e/server"
+	"github.com/jobfate/jobfate/test/kubernetes/e2e/world"
 )
-
-// manager is JobSet's manager, which both sides share.
-var manager *server.Controller
 
 const (
 	// The service account of JobSet's manifests.
@@ -106,11 +104,11 @@ featureGates: {InPlaceRestart: true, RestartJob: true, ElasticJobSet: true}
 // The manager does not report when it serves all of them.
 func awaitWebhooks(ctx context.Context, s *server.Server, controller *server.Controller) error {
 	client := s.Dynamic().Resource(jobSetResource).Namespace(metav1.NamespaceDefault)
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "probe", Labels: map[string]string{jobset.JobSetNameKey: "probe"}}}
-	pod.Spec.Containers = containers
+	pod := &corev1.Pod{Spec: world.PodSpec()}
+	pod.Name, pod.Labels = "probe", map[string]string{jobset.JobSetNameKey: "probe"}
 	dry := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
 	err := server.Await(ctx, func(ctx context.Context) error {
-		if _, err := client.Create(ctx, untyped(set(replicated("probe", 1))), dry); err != nil {
+		if _, err := client.Create(ctx, newJobSet(nil), dry); err != nil {
 			return err
 		}
 		_, err := s.Client.CoreV1().Pods(metav1.NamespaceDefault).Create(ctx, pod, dry)

@@ -33,14 +33,14 @@ func TestServerRefusesGroups(t *testing.T) {
 		{set("Upper", "jobs", 0, "name"), "jobs[0].name"},
 		{set([]any{}, "jobs"), "spec.jobs"},
 	} {
-		_, err := s.client.Create(t.Context(), sample(t, "restart-job", test.change), metav1.CreateOptions{})
+		_, err := s.Objects.Create(t.Context(), sample(t, "restart-job", test.change), metav1.CreateOptions{})
 		if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("got %v, want it rejected with %q", err, test.want)
 		}
 	}
 	long := sample(t, "restart-job")
 	long.SetName(strings.Repeat("x", 41))
-	if _, err := s.client.Create(t.Context(), long, metav1.CreateOptions{}); !apierrors.IsInvalid(err) {
+	if _, err := s.Objects.Create(t.Context(), long, metav1.CreateOptions{}); !apierrors.IsInvalid(err) {
 		t.Errorf("a name of 41 characters: got %v, want it rejected", err)
 	}
 }
@@ -58,11 +58,11 @@ func TestServerRefusesChanges(t *testing.T) {
 		{set("others", "jobs", 0, "name"), "the names of the Jobs cannot change"},
 		{set(int64(20), "failurePolicy", "budgets", 0, "max"), ""},
 	} {
-		s.until("the change is answered", func() bool {
-			group, err := s.client.Get(t.Context(), "restart-job", metav1.GetOptions{})
-			s.must(err)
+		s.Until("the change is answered", func() bool {
+			group, err := s.Objects.Get(t.Context(), "restart-job", metav1.GetOptions{})
+			s.Must(err)
 			test.change(group.Object["spec"].(map[string]any))
-			_, err = s.client.Update(t.Context(), group, metav1.UpdateOptions{})
+			_, err = s.Objects.Update(t.Context(), group, metav1.UpdateOptions{})
 			if apierrors.IsConflict(err) {
 				return false
 			}
@@ -99,14 +99,14 @@ func TestStatusSaysWhyTheGroupCannotRun(t *testing.T) {
 		group := sample(t, "restart-job", test.do)
 		group.SetName(test.name)
 		s.status = status{}
-		_, err := s.client.Create(t.Context(), group, metav1.CreateOptions{})
-		s.must(err)
+		_, err := s.Objects.Create(t.Context(), group, metav1.CreateOptions{})
+		s.Must(err)
 		s.untilPhase("Failed", 0)
 		if !strings.Contains(s.status.Message, test.want) {
 			t.Errorf("%s: got the message %q, want it to contain %q", test.name, s.status.Message, test.want)
 		}
-		if len(s.made) > 0 {
-			t.Errorf("%s: got the Jobs %v, want none", test.name, s.made)
+		if len(s.Made) > 0 {
+			t.Errorf("%s: got the Jobs %v, want none", test.name, s.Made)
 		}
 	}
 }

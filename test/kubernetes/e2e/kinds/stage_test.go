@@ -3,6 +3,7 @@
 package kinds
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"slices"
@@ -15,16 +16,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/yaml"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/dynamic/dynamicinformer"
-	"k8s.io/client-go/informers"
 
 	"github.com/jobfate/jobfate/controller/live/kubelet"
 	"github.com/jobfate/jobfate/group"
 	"github.com/jobfate/jobfate/jobstatus"
-	"github.com/jobfate/jobfate/test/kubernetes/e2e/observe"
 	"github.com/jobfate/jobfate/test/kubernetes/e2e/server"
 	"github.com/jobfate/jobfate/test/kubernetes/e2e/world"
 )
@@ -42,19 +38,9 @@ type status struct {
 
 // stage is a namespace with its own controller of groups.
 type stage struct {
-	t          *testing.T
-	namespace  string
+	*world.Stage
 	controller *server.Controller
-	client     dynamic.ResourceInterface
-	kubelet    *kubelet.Kubelet
-
-	*observe.Feed
-
-	// The state after the changes that are processed.
-	changes int
-	status  status
-	jobs    map[string]*batchv1.Job
-	made    map[string][]types.UID // all Jobs that ever existed, by name
+	status     status // after the changes that are processed
 }
 
 // newStage returns a stage whose pods follow the script.
@@ -66,110 +52,48 @@ func newStage(t *testing.T, script kubelet.Script) *stage {
 // newStageWith is newStage with options for the controller of groups.
 func newStageWith(t *testing.T, script kubelet.Script, o server.Options) *stage {
 	t.Helper()
-	namespace, err := api.Namespace(t.Context(), "group")
-	world.Must(t, err)
-	o.Name, o.Args = "jobgroup-"+namespace, append(o.Args, "--namespace="+namespace)
-	controller := world.Run(t, api.JobGroups, o)
-	client := api.Dynamic()
-	s := &stage{
-		t: t, namespace: namespace, controller: controller,
-		client:  client.Resource(groups).Namespace(namespace),
-		kubelet: kubelet.Start(t.Context(), api.Client, namespace, script),
-		jobs:    map[string]*batchv1.Job{},
-		made:    map[string][]types.UID{},
-	}
-	groupFactory := dynamicinformer.NewFilteredDynamicSharedInformerFactory(client, 0, namespace, nil)
-	jobFactory := informers.NewSharedInformerFactoryWithOptions(api.Client, 0, informers.WithNamespace(namespace))
-	s.Feed = observe.NewFeed(s.apply, groupFactory.ForResource(groups).Informer(), jobFactory.Batch().V1().Jobs().Informer())
+	s := &stage{}
+	s.Stage = world.NewStage(t.Context(), t, api, "group", groups, script, s.changed)
+	o.Name, o.Args = "jobgroup-"+s.Namespace, append(o.Args, "--namespace="+s.Namespace)
+	s.controller = world.Run(t, api.JobGroups, o)
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("the log of the controller:\n%s", controller.Log("", 20))
+			t.Logf("the log of the controller:\n%s", s.controller.Log("", 20))
 		}
 	})
-	groupFactory.Start(t.Context().Done())
-	jobFactory.Start(t.Context().Done())
 	return s
 }
 
-// until processes changes until a function holds.
-func (s *stage) until(what string, holds func() bool) {
-	s.t.Helper()
-	s.Until(s.t, what, holds)
-}
-
-func (s *stage) apply(object any, gone bool) string {
-	s.changes++
-	switch o := object.(type) {
-	case *unstructured.Unstructured:
-		var read struct {
-			Status status `json:"status"`
-		}
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &read); err != nil {
-			s.t.Error(err)
-		}
-		s.status = read.Status
-		return fmt.Sprintf("group: %+v", s.status)
-	case *batchv1.Job:
-		if gone {
-			delete(s.jobs, o.Name)
-			return fmt.Sprintf("job %s %s is gone", o.Name, o.UID)
-		}
-		s.jobs[o.Name] = o
-		if made := s.made[o.Name]; !slices.Contains(made, o.UID) {
-			s.made[o.Name] = append(made, o.UID)
-		}
-		return fmt.Sprintf("job %s %s: deleted %t, %s", o.Name, o.UID, o.DeletionTimestamp != nil, observe.Status(o))
+func (s *stage) changed(object *unstructured.Unstructured) string {
+	var read struct {
+		Status status `json:"status"`
 	}
-	return ""
+	s.Must(runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &read))
+	s.status = read.Status
+	return fmt.Sprintf("group: %+v", s.status)
 }
 
 // untilPhase waits for a phase of the group.
 func (s *stage) untilPhase(phase string, restarts int) {
-	s.t.Helper()
-	s.until(fmt.Sprintf("the group is %s after %d restarts", phase, restarts),
+	s.T.Helper()
+	s.Until(fmt.Sprintf("the group is %s after %d restarts", phase, restarts),
 		func() bool { return s.status.Phase == phase && s.status.Restarts == restarts })
-}
-
-// untilReady waits until a number of Jobs have one ready pod each.
-func (s *stage) untilReady(n int) {
-	s.t.Helper()
-	s.until(fmt.Sprintf("%d Jobs have a ready pod", n), func() bool {
-		ready := 0
-		for _, job := range s.jobs {
-			if job.DeletionTimestamp == nil && job.Status.Ready != nil && *job.Status.Ready == 1 {
-				ready++
-			}
-		}
-		return ready == n
-	})
-}
-
-// end ends the pods of some Jobs.
-func (s *stage) end(how kubelet.Life, jobs ...string) {
-	s.t.Helper()
-	for _, job := range jobs {
-		pods, err := api.Client.CoreV1().Pods(s.namespace).List(s.t.Context(), metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + "=" + job})
-		s.must(err)
-		for i := range pods.Items {
-			s.kubelet.Become(how, &pods.Items[i])
-		}
-	}
 }
 
 // outcome returns the outcome of a Job, or "gone" if it does not exist.
 func (s *stage) outcome(job string) string {
-	if s.jobs[job] == nil {
+	if s.Jobs[job] == nil {
 		return "gone"
 	}
-	o := jobstatus.OutcomeOf(s.jobs[job])
+	o := jobstatus.OutcomeOf(s.Jobs[job])
 	return strings.TrimSuffix(string(o.Phase)+"/"+o.Reason, "/")
 }
 
 // create creates a group from a sample of examples/jobgroup.
 func (s *stage) create(name string, change ...func(spec map[string]any)) {
-	s.t.Helper()
-	_, err := s.client.Create(s.t.Context(), sample(s.t, name, change...), metav1.CreateOptions{})
-	s.must(err)
+	s.T.Helper()
+	_, err := s.Objects.Create(s.T.Context(), sample(s.T, name, change...), metav1.CreateOptions{})
+	s.Must(err)
 }
 
 // sample reads a sample and changes its spec.
@@ -200,19 +124,14 @@ func set(value any, path ...any) func(map[string]any) {
 
 // noFinalizerLeft checks that no pod has a finalizer.
 func (s *stage) noFinalizerLeft() {
-	s.t.Helper()
-	pods, err := api.Client.CoreV1().Pods(s.namespace).List(s.t.Context(), metav1.ListOptions{})
-	s.must(err)
+	s.T.Helper()
+	pods, err := api.Client.CoreV1().Pods(s.Namespace).List(s.T.Context(), metav1.ListOptions{})
+	s.Must(err)
 	for _, pod := range pods.Items {
 		if slices.Contains(pod.Finalizers, batchv1.JobTrackingFinalizer) && pod.Status.Phase != corev1.PodRunning {
-			s.t.Errorf("pod %s of Job %s still has its finalizer", pod.Name, pod.Labels[batchv1.JobNameLabel])
+			s.T.Errorf("pod %s of Job %s still has its finalizer", pod.Name, pod.Labels[batchv1.JobNameLabel])
 		}
 	}
-}
-
-func (s *stage) must(err error) {
-	s.t.Helper()
-	world.Must(s.t, err)
 }
 
 var (
@@ -220,7 +139,12 @@ var (
 	must = world.Must
 )
 
-func TestMain(m *testing.M) { os.Exit(server.Run(m, &api, 0, nil)) }
+func TestMain(m *testing.M) {
+	os.Exit(server.Run(m, &api, 0, func(ctx context.Context, s *server.Server) error {
+		_, err := s.Apply(ctx, "", "../../examples/jobgroup/deploy/crd.yaml") // stages watch groups
+		return err
+	}))
+}
 
 // read reads a sample of an example.
 func read(t *testing.T, file string) *unstructured.Unstructured {

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -28,13 +27,13 @@ func TestStory1ExitCodeFailsTheGroup(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, kubelet.Always(kubelet.Run()))
 	s.create("fail-group")
-	s.untilReady(10)
-	s.end(kubelet.Fail(2), worker(7))
+	s.UntilReady(1, names(10, worker)...)
+	s.Become(kubelet.Fail(2), worker(7))
 	s.untilPhase("Failed", 0)
 	s.wantMessage("FailGroup: " + worker(7) + " failed: PodFailurePolicy_ExitCode2")
 	// Running Jobs are deleted. Failed Jobs stay, so that users can examine them.
-	s.until("only the failed Job is left", func() bool {
-		return len(s.jobs) == 1 && s.outcome(worker(7)) == "Failed/PodFailurePolicy_ExitCode2"
+	s.Until("only the failed Job is left", func() bool {
+		return len(s.Jobs) == 1 && s.outcome(worker(7)) == "Failed/PodFailurePolicy_ExitCode2"
 	})
 	s.wantMade(1, 10, worker)
 }
@@ -45,15 +44,15 @@ func TestStory1OtherExitCodeRestartsTheGroup(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, kubelet.Always(kubelet.Run()))
 	s.create("fail-group")
-	s.untilReady(10)
-	s.end(kubelet.Succeed(), worker(0)) // it is restarted too
-	s.until("a worker has succeeded", func() bool { return strings.HasPrefix(s.outcome(worker(0)), "Complete/") })
-	s.end(kubelet.Fail(1), worker(7))
+	s.UntilReady(1, names(10, worker)...)
+	s.Become(kubelet.Succeed(), worker(0)) // it is restarted too
+	s.Until("a worker has succeeded", func() bool { return strings.HasPrefix(s.outcome(worker(0)), "Complete/") })
+	s.Become(kubelet.Fail(1), worker(7))
 	s.untilPhase("Restarting", 1)
 	s.wantMessage("RestartGroup: " + worker(7) + " failed: BackoffLimitExceeded")
 	s.untilPhase("Running", 1)
-	s.untilReady(10)
-	s.end(kubelet.Succeed(), names(10, worker)...)
+	s.UntilReady(2, names(10, worker)...)
+	s.Become(kubelet.Succeed(), names(10, worker)...)
 	s.untilPhase("Complete", 1)
 	s.wantMade(2, 10, worker)
 }
@@ -66,21 +65,21 @@ func TestStory2ExitCodeRestartsTheJob(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, kubelet.Always(kubelet.Run()))
 	s.create("restart-job")
-	s.untilReady(10)
+	s.UntilReady(1, names(10, simulation)...)
 
-	s.end(kubelet.Fail(2), simulation(2))
-	s.until("Job 2 has failed", func() bool { return s.outcome(simulation(2)) == "Failed/PodFailurePolicy_ExitCode2" })
+	s.Become(kubelet.Fail(2), simulation(2))
+	s.Until("Job 2 has failed", func() bool { return s.outcome(simulation(2)) == "Failed/PodFailurePolicy_ExitCode2" })
 
 	for restart := 1; restart <= 2; restart++ {
-		s.end(kubelet.Fail(3), simulation(5))
-		s.until("Job 5 has been recreated", func() bool { return s.status.Restarts == restart && len(s.made[simulation(5)]) == restart+1 })
-		s.untilReady(9)
+		s.Become(kubelet.Fail(3), simulation(5))
+		s.Until("Job 5 is restarted", func() bool { return s.status.Restarts == restart })
+		s.UntilReady(restart+1, simulation(5))
 	}
 	if got := s.outcome(simulation(2)); got != "Failed/PodFailurePolicy_ExitCode2" {
 		t.Errorf("Job 2 after the restarts of Job 5: got %s, want it left failed", got)
 	}
 
-	s.end(kubelet.Succeed(), names(10, simulation)...)
+	s.Become(kubelet.Succeed(), names(10, simulation)...)
 	s.untilPhase("Failed", 2)
 	s.wantMessage("members left failed: 1")
 	for n := range 10 {
@@ -88,7 +87,7 @@ func TestStory2ExitCodeRestartsTheJob(t *testing.T) {
 		if n == 5 {
 			want = 3
 		}
-		if got := len(s.made[simulation(n)]); got != want {
+		if got := len(s.Made[simulation(n)]); got != want {
 			t.Errorf("%s was made %d times, want %d", simulation(n), got, want)
 		}
 	}
@@ -105,23 +104,10 @@ func failing(p kubelet.Pod) kubelet.Life {
 
 // wantMessage checks how the message of the group begins.
 func (s *stage) wantMessage(want string) {
-	s.t.Helper()
+	s.T.Helper()
 	if got := s.status.Message; !strings.HasPrefix(got, want) {
-		s.t.Errorf("the message: got %q, want it to begin with %q", got, want)
+		s.T.Errorf("the message: got %q, want it to begin with %q", got, want)
 	}
-}
-
-// A group is restarted as often as its policy allows, and then fails.
-func TestGroupFailsAfterTooManyRestarts(t *testing.T) {
-	t.Parallel()
-	s := newStage(t, failing)
-	s.create("fail-group", set(int64(2), "failurePolicy", "budgets", 0, "max"), set(int64(3), "jobs", 0, "replicas"))
-	s.untilPhase("Failed", 2)
-	s.wantMessage("no step is left, FailGroup: " + worker(1) + " failed: BackoffLimitExceeded")
-	s.until("only the failed Job is left", func() bool {
-		return len(s.jobs) == 1 && s.outcome(worker(1)) == "Failed/BackoffLimitExceeded"
-	})
-	s.wantMade(3, 3, worker)
 }
 
 // The Job once, after a backoff, then the group once, then fail. The restarts are counted in two budgets.
@@ -136,11 +122,12 @@ func TestEscalation(t *testing.T) {
 		}}},
 	}, "failurePolicy"))
 	s.untilPhase("Failed", 2)
+	s.wantMessage("no step is left, FailGroup: " + worker(1) + " failed: BackoffLimitExceeded")
 	if got := s.status.Failures; got.Group.Restarts != 1 || got.Members[worker(1)].Restarts != 1 || got.Group.Used["together"].Count != 1 || got.Members[worker(1)].Used["alone"].Count != 1 {
 		t.Errorf("the state: got %+v", got)
 	}
 	for n, want := range []int{2, 3, 2} {
-		if got := len(s.made[worker(n)]); got != want {
+		if got := len(s.Made[worker(n)]); got != want {
 			t.Errorf("%s was made %d times, want %d", worker(n), got, want)
 		}
 	}
@@ -151,17 +138,17 @@ func TestForeignEdit(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, kubelet.Always(kubelet.Run()))
 	s.create("restart-job", set(int64(2), "jobs", 0, "replicas"))
-	s.untilReady(2)
-	s.until("the edit is stored", func() bool {
-		edited, err := s.client.Get(t.Context(), "restart-job", metav1.GetOptions{})
-		s.must(err)
-		s.must(unstructured.SetNestedField(edited.Object, "1,2,3,x", "status", "succeeded"))
-		_, err = s.client.UpdateStatus(t.Context(), edited, metav1.UpdateOptions{})
+	s.UntilReady(1, names(2, simulation)...)
+	s.Until("the edit is stored", func() bool {
+		edited, err := s.Objects.Get(t.Context(), "restart-job", metav1.GetOptions{})
+		s.Must(err)
+		s.Must(unstructured.SetNestedField(edited.Object, "1,2,3,x", "status", "succeeded"))
+		_, err = s.Objects.UpdateStatus(t.Context(), edited, metav1.UpdateOptions{})
 		return err == nil
 	})
-	s.until("the edit is observed", func() bool { return s.status.Succeeded == "1,2,3,x" })
-	s.until("the edit is overwritten", func() bool { return s.status.Succeeded == "" })
-	s.end(kubelet.Succeed(), names(2, simulation)...)
+	s.Until("the edit is observed", func() bool { return s.status.Succeeded == "1,2,3,x" })
+	s.Until("the edit is overwritten", func() bool { return s.status.Succeeded == "" })
+	s.Become(kubelet.Succeed(), names(2, simulation)...)
 	s.untilPhase("Complete", 0)
 	if s.status.Succeeded != "0,1" {
 		t.Errorf("succeeded: got %q, want 0,1", s.status.Succeeded)
@@ -183,9 +170,9 @@ func TestKilledInTheMiddleOfARestart(t *testing.T) {
 	}
 	s := newStage(t, script)
 	s.create("fail-group", set(int64(jobs), "jobs", 0, "replicas"))
-	s.untilReady(jobs)
-	s.end(kubelet.Fail(1), worker(1))
-	s.until("the Job has failed, or the group knows", func() bool {
+	s.UntilReady(1, names(jobs, worker)...)
+	s.Become(kubelet.Fail(1), worker(1))
+	s.Until("the Job has failed, or the group knows", func() bool {
 		return s.outcome(worker(1)) != "Running" || s.status.Phase != "Running"
 	})
 	killed := 0
@@ -193,9 +180,9 @@ func TestKilledInTheMiddleOfARestart(t *testing.T) {
 		s.controller.Kill()
 		for s.Step() {
 		}
-		s.must(s.controller.Start())
-		seen := s.changes
-		s.until("something changes", func() bool { return s.changes > seen })
+		s.Must(s.controller.Start())
+		seen := s.Changes
+		s.Until("something changes", func() bool { return s.Changes > seen })
 	}
 	t.Logf("killed %d times", killed)
 	if killed < jobs {
@@ -204,33 +191,11 @@ func TestKilledInTheMiddleOfARestart(t *testing.T) {
 	s.untilPhase("Complete", 1)
 	s.wantMade(2, jobs, worker)
 	for _, name := range names(jobs, worker) {
-		if got := s.jobs[name].Status; got.Succeeded != 1 || got.Failed != 0 {
+		if got := s.Jobs[name].Status; got.Succeeded != 1 || got.Failed != 0 {
 			t.Errorf("%s: got %d pods succeeded and %d failed, want 1 and 0", name, got.Succeeded, got.Failed)
 		}
 	}
 	s.noFinalizerLeft()
-}
-
-// The Jobs have the annotation and the rules from which the reasons are built. They are deleted with
-// the group.
-func TestJobsMatchTheGroup(t *testing.T) {
-	t.Parallel()
-	s := newStage(t, kubelet.Always(kubelet.Run()))
-	s.create("restart-job", set(int64(1), "jobs", 0, "replicas"))
-	s.untilReady(1)
-	job := s.jobs[simulation(0)]
-	if got := job.Annotations["jobfate.dev/failure-rule-names"]; got != `{"0":"ExitCode2","1":"ExitCode3"}` {
-		t.Errorf("the annotation with the names: got %s", got)
-	}
-	if got := job.Spec.ManagedBy; got == nil || *got != "jobfate.dev/jobgroup" {
-		t.Errorf("managedBy: got %v, want jobfate.dev/jobgroup", got)
-	}
-	if owner := metav1.GetControllerOf(job); owner == nil || owner.Kind != "JobGroup" || owner.Name != "restart-job" {
-		t.Errorf("the owner: got %v, want the group", owner)
-	}
-	if got := job.Spec.PodFailurePolicy.Rules; len(got) != 2 || got[1].Action != batchv1.PodFailurePolicyActionFailJob {
-		t.Errorf("the rules: got %v, want those of the group", got)
-	}
 }
 
 func names(n int, name func(int) string) (all []string) {
@@ -242,10 +207,10 @@ func names(n int, name func(int) string) (all []string) {
 
 // wantMade checks how often the first Jobs were created.
 func (s *stage) wantMade(times, jobs int, name func(int) string) {
-	s.t.Helper()
+	s.T.Helper()
 	for _, job := range names(jobs, name) {
-		if got := len(s.made[job]); got != times {
-			s.t.Errorf("%s was made %d times, want %d\n%s", job, got, times, s.Story())
+		if got := len(s.Made[job]); got != times {
+			s.T.Errorf("%s was made %d times, want %d\n%s", job, got, times, s.Story())
 		}
 	}
 }
@@ -266,9 +231,10 @@ func TestPermissionsAreUsed(t *testing.T) {
 			t.Errorf("%s, which the Deployment probes: got %v, %v", path, answer, err)
 		}
 	}
-	s.must(api.Client.BatchV1().Jobs(s.namespace).Delete(t.Context(), taken.Name, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}))
-	s.untilReady(2)
-	s.end(kubelet.Fail(3), simulation(0))
+	s.Must(api.Client.BatchV1().Jobs(s.Namespace).Delete(t.Context(), taken.Name, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}))
+	s.UntilReady(1, simulation(0))
+	s.UntilReady(2, simulation(1)) // after the taken one
+	s.Become(kubelet.Fail(3), simulation(0))
 	s.untilPhase("Running", 1)
 
 	// These permissions are for other API servers: those with the admission plugin
@@ -279,32 +245,30 @@ func TestPermissionsAreUsed(t *testing.T) {
 	unused, err := used.Unused("../../../../examples/jobgroup/deploy/rbac.yaml",
 		"update jobgroups/finalizers", "update jobs/finalizers", "list jobgroups", "get jobs", "get pods", "delete pods")
 	if err != nil || unused != "" {
-		t.Errorf("permissions are not used: %v\n%s; used are:\n%s", err, unused, used)
+		t.Errorf("permissions are not used: %v\n%s; used are: %v", err, unused, used)
 	}
 }
 
 // takeName creates a Job that belongs to no group.
 func (s *stage) takeName(name string) *batchv1.Job {
-	s.t.Helper()
+	s.T.Helper()
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	job.Spec.Suspend = new(true)
-	job.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyNever
-	job.Spec.Template.Spec.Containers = []corev1.Container{{Name: "main", Image: "image"}}
-	made, err := api.Client.BatchV1().Jobs(s.namespace).Create(s.t.Context(), job, metav1.CreateOptions{})
-	s.must(err)
+	job.Spec.Suspend, job.Spec.Template.Spec = new(true), world.PodSpec()
+	made, err := api.Client.BatchV1().Jobs(s.Namespace).Create(s.T.Context(), job, metav1.CreateOptions{})
+	s.Must(err)
 	return made
 }
 
 // untilEventTwice waits until an event has been sent at least twice.
 func (s *stage) untilEventTwice(reason string) {
-	s.t.Helper()
-	events, err := api.Client.EventsV1().Events(s.namespace).Watch(s.t.Context(), metav1.ListOptions{})
-	s.must(err)
+	s.T.Helper()
+	events, err := api.Client.EventsV1().Events(s.Namespace).Watch(s.T.Context(), metav1.ListOptions{})
+	s.Must(err)
 	defer events.Stop()
 	for change := range events.ResultChan() {
 		if event, ok := change.Object.(*eventsv1.Event); ok && event.Reason == reason && event.Series != nil {
 			return
 		}
 	}
-	s.t.Fatalf("no event %s was sent twice", reason)
+	s.T.Fatalf("no event %s was sent twice", reason)
 }

@@ -2,6 +2,7 @@ package kinds
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/jobfate/jobfate/controller/live/kubelet"
 	"github.com/jobfate/jobfate/jobstatus"
+	"github.com/jobfate/jobfate/test/kubernetes/e2e/observe"
 	"github.com/jobfate/jobfate/test/kubernetes/e2e/server"
 	"github.com/jobfate/jobfate/test/kubernetes/e2e/world"
 )
@@ -70,26 +72,31 @@ func TestSuite(t *testing.T) {
 	unused, err := used.Unused("../../../../examples/suite/deploy/rbac.yaml",
 		"update suites/finalizers", "list suites", "get suites", "get pods", "patch events")
 	if err != nil || unused != "" {
-		t.Errorf("permissions are not used: %v\n%s; used are:\n%s", err, unused, used)
+		t.Errorf("permissions are not used: %v\n%s; used are: %v", err, unused, used)
 	}
 }
 
 // until waits until the status of the suite matches.
-func until(t *testing.T, suites dynamic.ResourceInterface, what string, holds func(batchv1.JobStatus) bool) batchv1.JobStatus {
+func until(t *testing.T, suites dynamic.ResourceInterface, what string, holds func(batchv1.JobStatus) bool) (status batchv1.JobStatus) {
 	t.Helper()
-	var status batchv1.JobStatus
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		suite, err := suites.Get(t.Context(), "nightly", metav1.GetOptions{})
-		must(t, err)
-		job, _, err := unstructured.NestedMap(suite.Object, "status", "job")
-		must(t, err)
-		status = batchv1.JobStatus{}
-		must(t, runtime.DefaultUnstructuredConverter.FromUnstructured(job, &status))
-		if holds(status) {
-			return status
+	observe.Await(t, time.Minute, what, func() string {
+		status = statusOf(t, suites, "nightly")
+		if !holds(status) {
+			return fmt.Sprintf("the status is %+v", status)
 		}
-	}
-	t.Fatalf("not reached: %s; the status is %+v", what, status)
+		return ""
+	})
+	return status
+}
+
+// statusOf reads the status of a suite.
+func statusOf(t *testing.T, suites dynamic.ResourceInterface, name string) (status batchv1.JobStatus) {
+	t.Helper()
+	suite, err := suites.Get(t.Context(), name, metav1.GetOptions{})
+	must(t, err)
+	job, _, err := unstructured.NestedMap(suite.Object, "status", "job")
+	must(t, err)
+	must(t, runtime.DefaultUnstructuredConverter.FromUnstructured(job, &status))
 	return status
 }
 
@@ -168,11 +175,5 @@ func runSuite(t *testing.T, name, code string) (batchv1.JobStatus, string) {
 	cmd, config := exec.CommandContext(t.Context(), program), api.Config()
 	cmd.Env = append(os.Environ(), "HOST="+config.Host, "TOKEN="+config.BearerToken, "CA="+config.CAFile, "NAMESPACE="+namespace)
 	output, _ := cmd.CombinedOutput() // it prints its error
-	suite, err = suites.Get(t.Context(), "suite", metav1.GetOptions{})
-	must(t, err)
-	job, _, err := unstructured.NestedMap(suite.Object, "status", "job")
-	must(t, err)
-	var status batchv1.JobStatus
-	must(t, runtime.DefaultUnstructuredConverter.FromUnstructured(job, &status))
-	return status, string(output)
+	return statusOf(t, suites, "suite"), string(output)
 }
