@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/jobfate/jobfate/test/kubernetes/e2e/compare"
 	"github.com/jobfate/jobfate/test/kubernetes/e2e/proxy"
 	"github.com/jobfate/jobfate/test/kubernetes/e2e/server"
 	"github.com/jobfate/jobfate/test/kubernetes/e2e/world"
@@ -41,7 +42,7 @@ func TestRequestsFail(t *testing.T) {
 		rules["reads"] = append(rules["reads"], p.Add(proxy.Rule{Call: call, Probability: 0.1, Seed: random.Uint64(), Do: proxy.Internal}))
 	}
 	watches := 0
-	compareDisturbed(t, side, small(), func(over <-chan struct{}) {
+	compareDisturbed(t, side, small(), compare.Ends, func(over <-chan struct{}) {
 		// An informer waits longer after each cut, up to half a minute.
 		for range 6 {
 			if !pause(random, 3*time.Second, over) {
@@ -80,7 +81,7 @@ func TestEventsAreLate(t *testing.T) {
 				p.Lag(resource, by)
 			}
 			side := startThrough(t, p, "late-"+name)
-			compareDisturbed(t, side, small(), func(over <-chan struct{}) { <-over })
+			compareDisturbed(t, side, small(), compare.Ends, func(over <-chan struct{}) { <-over })
 		})
 	}
 }
@@ -90,7 +91,7 @@ func TestServerIsRestarted(t *testing.T) {
 	random := newRand(t)
 	_, side := throughProxy(t, "restarted", "--qps=100", "--burst=100")
 	restarts := 0
-	compareDisturbed(t, side, small(), func(over <-chan struct{}) {
+	compareDisturbed(t, side, small(), compare.Ends, func(over <-chan struct{}) {
 		for restarts < 3 && pause(random, 2*time.Second, over) {
 			serverRestarts.Lock()
 			err := api.Restart(t.Context())
@@ -163,7 +164,7 @@ func TestLeadersChange(t *testing.T) {
 	random := newRand(t)
 	t.Run("killed and stopped", func(t *testing.T) {
 		r := startReplicas(t)
-		compareDisturbed(t, r.side(), small(), func(over <-chan struct{}) {
+		compareDisturbed(t, world.Jobfate(r.controllers[0]), small(), compare.Ends, func(over <-chan struct{}) {
 			r.changes(t, random, over, kill, (*server.Controller).Stop)
 		})
 	})
@@ -172,7 +173,7 @@ func TestLeadersChange(t *testing.T) {
 	t.Run("frozen", func(t *testing.T) {
 		same := func(a, b script.State) string { return gocmp.Diff(outcomeOf(a), outcomeOf(b)) }
 		r := startReplicas(t)
-		compareDisturbedBy(t, r.side(), small(), same, func(over <-chan struct{}) { r.changes(t, random, over, (*server.Controller).Freeze) })
+		compareDisturbed(t, world.Jobfate(r.controllers[0]), small(), same, func(over <-chan struct{}) { r.changes(t, random, over, (*server.Controller).Freeze) })
 	})
 }
 
@@ -221,10 +222,6 @@ func startReplicas(t *testing.T) *replicas {
 	return r
 }
 
-func (r *replicas) side() world.Side {
-	return world.Jobfate(r.controllers[0])
-}
-
 // heldBy returns the holder of the lease, which may be a replica of an earlier test.
 func heldBy(ctx context.Context) (string, error) {
 	lease, err := api.Client.CoordinationV1().Leases(leaseNamespace).Get(ctx, leaseName, metav1.GetOptions{})
@@ -251,13 +248,10 @@ func (r *replicas) changes(t *testing.T, random *rand.Rand, over <-chan struct{}
 // restarts the first.
 func (r *replicas) change(ctx context.Context, seed uint64, end func(*server.Controller) error, over <-chan struct{}) error {
 	leader := r.controllers[0]
-	var once sync.Once
 	ended := make(chan error, 1)
-	rules := disturbWrites(r.proxies[0], seed, 1./writesOfLife, proxy.After(func() {
-		once.Do(func() {
-			go func() { ended <- end(leader) }() // a leader that stops first waits for this write
-		})
-	}))
+	rules := disturbWrites(r.proxies[0], seed, 1./writesOfLife, proxy.After(sync.OnceFunc(func() {
+		go func() { ended <- end(leader) }() // a leader that stops first waits for this write
+	})))
 	select {
 	case err := <-ended:
 		if err != nil {

@@ -72,7 +72,7 @@ func TestControllerIsKilled(t *testing.T) {
 	random := newRand(t)
 	p, side := throughProxy(t, "killed")
 	died, byWrite := 0, 0
-	compareDisturbed(t, side, *indexes, func(over <-chan struct{}) {
+	compareDisturbed(t, side, *indexes, compare.Ends, func(over <-chan struct{}) {
 		for died < *kills {
 			how := runAndKill(p, side.Controller, random, over)
 			if how == notAtAll {
@@ -114,13 +114,10 @@ const (
 // runAndKill lets the controller run for some time, and kills it.
 func runAndKill(p *proxy.Proxy, c *server.Controller, random *rand.Rand, over <-chan struct{}) killed {
 	dead := make(chan struct{})
-	var once sync.Once
-	kill := func() {
-		once.Do(func() {
-			c.Kill()
-			close(dead)
-		})
-	}
+	kill := sync.OnceFunc(func() {
+		c.Kill()
+		close(dead)
+	})
 	do := proxy.Before(kill)
 	if random.IntN(2) == 0 {
 		do = proxy.After(kill)
@@ -214,23 +211,15 @@ const patience = 2 * time.Minute
 // compareDisturbed makes a controller run all scenarios while it is disturbed, and compares their
 // final states with those of undisturbed runs. It closes the channel over when all scenarios have
 // ended.
-func compareDisturbed(t *testing.T, side world.Side, n int, disturb func(over <-chan struct{})) {
-	t.Helper()
-	compareDisturbedBy(t, side, n, compare.Ends, disturb)
-}
-
-// compareDisturbedBy is compareDisturbed with another comparison.
-func compareDisturbedBy(t *testing.T, side world.Side, n int, difference func(a, b script.State) string, disturb func(over <-chan struct{})) {
+func compareDisturbed(t *testing.T, side world.Side, n int, difference func(a, b script.State) string, disturb func(over <-chan struct{})) {
 	t.Helper()
 	want := reference.ends(t, n)
-	over, quiet := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(quiet)
-		disturb(over)
-	}()
+	over := make(chan struct{})
+	var disturbing sync.WaitGroup
+	disturbing.Go(func() { disturb(over) })
 	got := runScenarios(t, side, n)
 	close(over)
-	<-quiet
+	disturbing.Wait()
 	if t.Failed() {
 		return
 	}

@@ -184,14 +184,12 @@ func TestPodIsReplacedBeforeItsDeletion(t *testing.T) {
 	w.Create(at(2))
 	s := w.Until("active=2 ready=2")
 	victim := s.OfIndex(1)[0]
-	var once sync.Once
 	var other *corev1.Pod
-	deletion := p.Add(proxy.Rule{Call: proxy.Call{Verb: "delete", Resource: "pods"}, Probability: 1, Do: proxy.Before(func() {
-		once.Do(func() {
-			removePod(w, victim.Name)
-			other = createPod(w, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: victim.Name}})
-		})
-	})})
+	replace := sync.OnceFunc(func() {
+		removePod(w, victim.Name)
+		other = createPod(w, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: victim.Name}})
+	})
+	deletion := p.Add(proxy.Rule{Call: proxy.Call{Verb: "delete", Resource: "pods"}, Probability: 1, Do: proxy.Before(replace)})
 	w.Play(`edit {parallelism: 1, completions: 1}
 		until active=1 ready=1
 		become index:0 succeed

@@ -1,9 +1,7 @@
 package proxy
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"net/http"
 	"os"
 	"slices"
@@ -59,17 +57,6 @@ func (c Counts) Of(call Call) int {
 		}
 	}
 	return n
-}
-
-// String returns a line for each kind.
-func (c Counts) String() string {
-	var b strings.Builder
-	for _, call := range slices.SortedFunc(maps.Keys(c), func(a, b Call) int {
-		return cmp.Or(strings.Compare(a.Resource, b.Resource), strings.Compare(a.Verb, b.Verb))
-	}) {
-		fmt.Fprintf(&b, "%6d %s\n", c[call], call)
-	}
-	return b.String()
 }
 
 // Unused returns the permissions of the ClusterRoles in a file of manifests that no request has used, except those
