@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate/controller/live/kubelet"
@@ -179,7 +180,7 @@ func measure(ctx context.Context, api *server.Server, s settings, with side, w w
 	st := newStage(api.Client, namespace, with.managedBy)
 	st.kubelet = kubelet.Start(ctx, api.Client, namespace, st.script)
 	st.watch(ctx)
-	if err := st.warm(ctx); err != nil {
+	if err := st.run(ctx, "warm", batchv1.JobSpec{}, succeed); err != nil { // fills the controller's caches
 		return err
 	}
 	quiet(ctx, p, s.quiet)

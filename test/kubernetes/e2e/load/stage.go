@@ -130,6 +130,14 @@ func (s *stage) done(ctx context.Context) error {
 	})
 }
 
+// run runs a Job whose pods follow a script.
+func (s *stage) run(ctx context.Context, name string, spec batchv1.JobSpec, script kubelet.Script) error {
+	if err := s.create(ctx, name, false, spec, script); err != nil {
+		return err
+	}
+	return s.done(ctx)
+}
+
 func (s *stage) pods() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,13 +153,4 @@ func (s *stage) waits() (waits []time.Duration) {
 		}
 	}
 	return waits
-}
-
-// warm runs a Job of one pod, so that the caches of the controller are filled.
-func (s *stage) warm(ctx context.Context) error {
-	err := s.create(ctx, "warm", false, batchv1.JobSpec{}, func(kubelet.Pod) kubelet.Life { return kubelet.Succeed() })
-	if err != nil {
-		return err
-	}
-	return s.done(ctx)
 }

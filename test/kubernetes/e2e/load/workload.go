@@ -56,10 +56,7 @@ func indexed(n int) batchv1.JobSpec {
 }
 
 func large(ctx context.Context, st *stage, n int) error {
-	if err := st.create(ctx, "large", false, indexed(n), succeed); err != nil {
-		return err
-	}
-	return st.done(ctx)
+	return st.run(ctx, "large", indexed(n), succeed)
 }
 
 func many(ctx context.Context, st *stage, jobs int) error {
@@ -115,16 +112,12 @@ func quick(l kubelet.Life) kubelet.Life {
 func failOncePerIndex(ctx context.Context, st *stage, n int) error {
 	spec := indexed(n)
 	spec.BackoffLimit, spec.BackoffLimitPerIndex = nil, new(int32(1))
-	err := st.create(ctx, "failing", false, spec, func(p kubelet.Pod) kubelet.Life {
+	return st.run(ctx, "failing", spec, func(p kubelet.Pod) kubelet.Life {
 		if p.Attempt > 0 {
 			return kubelet.Succeed()
 		}
 		return kubelet.Fail(1)
 	})
-	if err != nil {
-		return err
-	}
-	return st.done(ctx)
 }
 
 // beside creates small Jobs while a large one runs. A small Job takes 7 requests, so

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/cockroachdb/datadriven"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/jobfate/jobfate/controller/live/kubelet"
 	"github.com/jobfate/jobfate/test/kubernetes/e2e/observe"
@@ -71,18 +72,6 @@ func since(before, now counts) counts {
 	return c
 }
 
-// differences returns a line for each counter that differs from the wanted value.
-func differences(got, want counts) (lines []string) {
-	all := maps.Clone(got)
-	maps.Copy(all, want)
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if got[name] != want[name] {
-			lines = append(lines, fmt.Sprintf("%s: got %v, want %v", name, got[name], want[name]))
-		}
-	}
-	return lines
-}
-
 // play plays a story with both controllers at the same time.
 func play(t *testing.T, lives kubelet.Script, story func(*world.World)) {
 	t.Helper()
@@ -96,16 +85,16 @@ func scrapeBoth(t *testing.T) map[*server.Controller]counts {
 }
 
 // await waits until a function finds nothing wrong with the counters of a controller.
-func await(t *testing.T, controller *server.Controller, wrong func(now counts) []string) {
+func await(t *testing.T, controller *server.Controller, wrong func(now counts) string) {
 	t.Helper()
-	observe.Await(t, patience, controller.Name, func() string { return strings.Join(wrong(scrape(t, controller)), "\n") })
+	observe.Await(t, patience, controller.Name, func() string { return wrong(scrape(t, controller)) })
 }
 
 // Both controllers count the same events.
 func TestCounters(t *testing.T) {
 	before := scrapeBoth(t)
 	for controller, want := range playAll(t, "counters") {
-		await(t, controller, func(now counts) []string { return differences(since(before[controller], now), want) })
+		await(t, controller, func(now counts) string { return gocmp.Diff(want, since(before[controller], now)) })
 	}
 }
 
@@ -116,13 +105,13 @@ func TestCounters(t *testing.T) {
 func TestCountersOfEndings(t *testing.T) {
 	before := scrapeBoth(t)
 	want := playAll(t, "endings")
-	await(t, builtIn, func(theirs counts) []string {
+	await(t, builtIn, func(theirs counts) string {
 		theirs, ours := since(before[builtIn], theirs), since(before[jobfate], scrape(t, jobfate))
 		for _, want := range want {
 			want[finalizers+`{event="add"}`] = theirs[finalizers+`{event="add"}`]
 			want[finalizers+`{event="delete"}`] = theirs[finalizers+`{event="add"}`]
 		}
-		return append(differences(theirs, want[builtIn]), differences(ours, want[jobfate])...)
+		return gocmp.Diff(want[builtIn], theirs) + gocmp.Diff(want[jobfate], ours)
 	})
 }
 
@@ -180,13 +169,13 @@ func TestSyncLabels(t *testing.T) {
 			until succeeded=2 completed=0,1 ` + world.Completed)
 	})
 	for controller, before := range before {
-		await(t, controller, func(now counts) (missing []string) {
+		await(t, controller, func(now counts) (missing string) {
 			now.add(before, -1)
 			for _, metric := range []string{"job_syncs_total", "job_sync_duration_seconds_count"} {
 				for _, action := range []string{"pods_created", "pods_deleted", "tracking"} {
 					name := fmt.Sprintf("%s{action=%q,completion_mode=%q,result=%q}", metric, action, "Indexed", "success")
 					if now[name] == 0 {
-						missing = append(missing, "want more of "+name)
+						missing += "want more of " + name + "\n"
 					}
 				}
 			}
@@ -216,12 +205,12 @@ func TestFailedCreations(t *testing.T) {
 		failed    = `job_pods_creation_total{reason="new",status="failed"}`
 	)
 	for controller, wrongly := range map[*server.Controller]float64{jobfate: 0, builtIn: both} {
-		await(t, controller, func(now counts) []string {
+		await(t, controller, func(now counts) string {
 			now = since(before[controller], now)
 			if now[failed] == 0 {
-				return []string{"want a creation that failed"}
+				return "want a creation that failed"
 			}
-			return differences(counts{succeeded: now[succeeded]}, counts{succeeded: 2 + wrongly*now[failed]})
+			return gocmp.Diff(counts{succeeded: 2 + wrongly*now[failed]}, counts{succeeded: now[succeeded]})
 		})
 	}
 }

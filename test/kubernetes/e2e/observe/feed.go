@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/tools/cache"
 )
 
@@ -66,14 +65,6 @@ func NewFeed(apply func(object any, gone bool) string, informers ...cache.Shared
 		})
 	}
 	return f
-}
-
-// strip drops unused fields, which take most of the memory.
-func strip(o any) (any, error) {
-	if m, err := meta.Accessor(o); err == nil {
-		m.SetManagedFields(nil)
-	}
-	return o, nil
 }
 
 func (f *Feed) add(o any, gone bool) {

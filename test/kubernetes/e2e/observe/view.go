@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 
 	"github.com/jobfate/jobfate/test/stories/script"
 )
@@ -31,7 +32,7 @@ func Watch(ctx context.Context, t testing.TB, client kubernetes.Interface, names
 	v := &view{ctx: ctx, job: job, lines: map[any]string{},
 		state: script.State{All: map[string]*corev1.Pod{}, Events: map[string]*corev1.Event{}}}
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0,
-		informers.WithNamespace(namespace), informers.WithTransform(strip))
+		informers.WithNamespace(namespace), informers.WithTransform(cache.TransformStripManagedFields()))
 	v.Feed = NewFeed(v.apply, factory.Batch().V1().Jobs().Informer(), factory.Core().V1().Pods().Informer(),
 		factory.Core().V1().Events().Informer())
 	w := &script.World{T: t, Clock: v}
