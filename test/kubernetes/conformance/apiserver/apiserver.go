@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,7 +10,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	"k8s.io/kubernetes/pkg/apis/batch"
 	_ "k8s.io/kubernetes/pkg/apis/batch/install" // registers the versions of Job in legacyscheme
@@ -27,11 +27,7 @@ func Default(job *batchv1.Job) *batchv1.Job {
 // Create returns the Job as the API server would store it, or the errors with which it would
 // reject the Job. The Job must have its name, namespace and UID, which a server assigns first.
 func Create(job *batchv1.Job) (*batchv1.Job, field.ErrorList) {
-	received, err := sent(job)
-	if err != nil {
-		return nil, undecodable(err)
-	}
-	obj := Internal(Default(received))
+	obj := Internal(Default(Decoded(job)))
 	registry.Strategy.PrepareForCreate(context.Background(), obj)
 	errs := registry.Strategy.Validate(context.Background(), obj)
 	return External(obj), errs
@@ -56,73 +52,32 @@ func RuleOfJob(err *field.Error) bool {
 	return false
 }
 
-// Update returns the Job as the API server would store it in place of old after an update of
-// anything but the status, or the errors with which it would reject the update.
-func Update(old, job *batchv1.Job) (*batchv1.Job, field.ErrorList) {
-	received, err := sent(job)
-	if err != nil {
-		return nil, undecodable(err)
-	}
-	return update(registry.Strategy, old, received)
-}
-
-// UpdateStatus returns the Job as the API server would store it in place of old after an update of
-// the status, or the errors with which it would reject the update.
-func UpdateStatus(old, job *batchv1.Job) (*batchv1.Job, field.ErrorList) {
-	// The strategy takes the spec from the old Job, so it need not be sent.
-	received := &batchv1.Job{ObjectMeta: job.ObjectMeta}
-	if err := viaJSON(&job.Status, &received.Status); err != nil {
-		return nil, undecodable(err)
-	}
-	return update(registry.StatusStrategy, old, received)
-}
-
 // AcceptStatus returns the errors with which the API server would reject the status of job in place
 // of the status of old.
 func AcceptStatus(old, job *batchv1.Job) field.ErrorList {
-	_, errs := UpdateStatus(old, job)
-	return errs
+	// The strategy takes the spec from the old Job, so it need not be sent.
+	sent := Decoded(&batchv1.Job{ObjectMeta: job.ObjectMeta, Status: job.Status})
+	// The strategy compares times with ==, so a stored Job must be decoded, too.
+	was, now := Internal(Default(Decoded(old))), Internal(Default(sent))
+	// A client that sends no resource version replaces any version. The strategy still requires one.
+	was.ResourceVersion = cmp.Or(was.ResourceVersion, "1")
+	now.ResourceVersion = cmp.Or(now.ResourceVersion, was.ResourceVersion)
+	registry.StatusStrategy.PrepareForUpdate(context.Background(), now, was)
+	return registry.StatusStrategy.ValidateUpdate(context.Background(), now, was)
 }
 
-func update(strategy rest.RESTUpdateStrategy, oldJob, job *batchv1.Job) (*batchv1.Job, field.ErrorList) {
-	// A stored Job was decoded from JSON. The strategies compare times with ==, so the same
-	// moment in another representation would differ.
-	oldJob, err := sent(oldJob)
+// Decoded returns the Job as the server decodes it: times are truncated to seconds, and empty lists and zero times are
+// removed. It panics if a time is after the year 9999, which has no JSON.
+func Decoded(job *batchv1.Job) *batchv1.Job {
+	data, err := json.Marshal(job)
+	decoded := new(batchv1.Job)
+	if err == nil {
+		err = json.Unmarshal(data, decoded)
+	}
 	if err != nil {
-		return nil, undecodable(err)
+		panic(fmt.Sprintf("apiserver: a Job that cannot be decoded: %v", err))
 	}
-	old, obj := Internal(Default(oldJob)), Internal(Default(job))
-	// A client that sends no resource version replaces any version. The strategies still
-	// require one.
-	if old.ResourceVersion == "" {
-		old.ResourceVersion = "1"
-	}
-	if obj.ResourceVersion == "" {
-		obj.ResourceVersion = old.ResourceVersion
-	}
-	strategy.PrepareForUpdate(context.Background(), obj, old)
-	errs := strategy.ValidateUpdate(context.Background(), obj, old)
-	return External(obj), errs
-}
-
-// sent returns the Job as the server decodes it.
-func sent(job *batchv1.Job) (*batchv1.Job, error) {
-	received := new(batchv1.Job)
-	return received, viaJSON(job, received)
-}
-
-func viaJSON(from, to any) error {
-	data, err := json.Marshal(from)
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(data, to)
-}
-
-// undecodable returns the error for a body that the server cannot decode, such as one with a time
-// after the year 9999.
-func undecodable(err error) field.ErrorList {
-	return field.ErrorList{field.InternalError(nil, err)}
+	return decoded
 }
 
 // Internal returns the Job in the internal version, which the strategies use.

@@ -25,7 +25,7 @@ func TestDefaulted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		drawn := newGen(t, fields).job()
 		before := drawn.DeepCopy()
-		want, got := realDefault(drawn), onTheWire(defaulting.Job(drawn))
+		want, got := realDefault(drawn), apiserver.Decoded(defaulting.Job(drawn))
 		want.Spec.Template.Spec = got.Spec.Template.Spec // the pod's own defaults
 		if !reflect.DeepEqual(want, got) {
 			t.Fatalf("Defaulted (-API server +jobfate):\n%s", cmp.Diff(want, got))
@@ -40,7 +40,7 @@ func TestPrepared(t *testing.T) {
 		drawn := g.job()
 		drawn.Status = g.status(&drawn.Spec)
 		before := drawn.DeepCopy()
-		want, got := apiserver.External(realPrepare(drawn)), onTheWire(defaulting.Prepared(drawn))
+		want, got := apiserver.External(realPrepare(drawn)), apiserver.Decoded(defaulting.Prepared(drawn))
 		want.Spec.Template.Spec = corev1.PodSpec{}
 		got.Spec.Template.Spec = corev1.PodSpec{}
 		if !reflect.DeepEqual(want, got) {
@@ -48,24 +48,6 @@ func TestPrepared(t *testing.T) {
 		}
 		unchanged(t, "Prepared", before, drawn)
 	})
-}
-
-func TestCreate(t *testing.T) {
-	seen := reach{}
-	rapid.Check(t, func(t *rapid.T) {
-		g := newGen(t, fields)
-		drawn := g.job()
-		want, err := realCreate(realPrepare(drawn))
-		if err != nil {
-			wantKnownPanic(t, drawn, err)
-			seen[panics]++
-			_ = validation.Create(defaulting.Prepared(drawn))
-			return
-		}
-		seen.note(want)
-		compare(t, "Create after Prepared", validation.Create(defaulting.Prepared(drawn), asReleased()), want)
-	})
-	seen.demand(t, slices.Concat(specMessages, generatedMessages))
 }
 
 func TestCreateNotPrepared(t *testing.T) {
@@ -81,7 +63,7 @@ func TestCreateNotPrepared(t *testing.T) {
 		seen.note(want)
 		compare(t, "Create", got, want)
 	})
-	seen.demand(t, slices.Concat(notPreparedMessages, generatedMessages, missingMessages))
+	seen.demand(t, slices.Concat(specMessages, generatedMessages, missingMessages))
 }
 
 func TestUpdate(t *testing.T) {
@@ -105,7 +87,7 @@ func TestUpdate(t *testing.T) {
 		changed.Status = g.status(&old.Spec) // does not matter here
 
 		was, now := old.DeepCopy(), changed.DeepCopy()
-		got := validation.Update(onTheWire(changed), onTheWire(old), asReleased())
+		got := validation.Update(apiserver.Decoded(changed), apiserver.Decoded(old), asReleased())
 		unchanged(t, "Update", was, old)
 		unchanged(t, "Update", now, changed)
 		reasons, err := realUpdate(changed, old)

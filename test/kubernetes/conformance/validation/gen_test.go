@@ -112,11 +112,15 @@ func (g *gen) job() *batchv1.Job {
 	return j
 }
 
+const workloadName, groupTemplateName = "scheduling.k8s.io/workload-name", "scheduling.k8s.io/group-template-name"
+
 // annotations draws annotations. From 1.38 on the API server rejects a delegation annotation without the other.
 func (g *gen) annotations() map[string]string {
-	const workload, template = "scheduling.k8s.io/workload-name", "scheduling.k8s.io/group-template-name"
-	return choose(g, "annotations", []map[string]string{nil, {"k": "v"}, {workload: "w", template: "t"}}, map[string]string{"-bad": "x"},
-		map[string]string{workload: "w"}, map[string]string{template: "t"}, map[string]string{workload: "", template: ""}, map[string]string{workload: "w", template: ""})
+	both := func(workload, template string) map[string]string {
+		return map[string]string{workloadName: workload, groupTemplateName: template}
+	}
+	return choose(g, "annotations", []map[string]string{nil, {"k": "v"}, both("w", "t")}, map[string]string{"-bad": "x"},
+		map[string]string{workloadName: "w"}, map[string]string{groupTemplateName: "t"}, both("", ""), both("w", ""))
 }
 
 func (g *gen) owners() []metav1.OwnerReference {

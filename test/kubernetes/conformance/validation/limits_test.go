@@ -1,7 +1,6 @@
 package validation_test
 
 import (
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -324,65 +323,72 @@ var creations = flag.Int("creations", 100_000, "the number of Jobs that TestCrea
 
 // TestCreation compares the answers to the creation of Jobs whose lengths and numbers are around the
 // limits of the API server: whether a Job is accepted, and otherwise all errors, with their messages and
-// in their order. It prints how often a Job was at each limit.
+// in their order. It prints how often a Job was at each limit, and just above it.
 //
 // All pod specs are valid, because package validation does not check them. Only the restart policy may
 // be invalid: both a rule of Jobs and one of pods read it, and the error of the latter is left out.
 func TestCreation(t *testing.T) {
 	fixture.Checks(t, *creations)
-	count := map[string]int{}
-	tallies := make([]tally, len(limits))
+	count, seen := map[string]int{}, map[place]int{}
 	rapid.Check(t, func(t *rapid.T) {
-		drawn := drawCreation(t)
-		verdict := compareCreation(t, drawn.job)
+		drawn, at := drawCreation(t)
+		verdict := compareCreation(t, drawn)
 		count[verdict]++
-		if drawn.limit >= 0 {
-			tallies[drawn.limit].note(limits[drawn.limit], drawn.n, verdict)
+		if at.limit == nil {
+			return
+		}
+		seen[at]++
+		if (at.n <= at.limit.most) != (verdict == accepted) {
+			t.Fatalf("%s %d, but the limit is not %d: the Job is %s", at.limit.name, at.n, at.limit.most, verdict)
 		}
 	})
 	fmt.Printf("creations compared: %d (%d accepted, %d rejected, %d let the API server panic)\n",
 		count[accepted]+count[rejected]+count[panics], count[accepted], count[rejected], count[panics])
-	for i, l := range limits {
-		tallies[i].report(t, l)
+	for i := range limits {
+		l := &limits[i]
+		at, above := seen[place{l, l.most}], seen[place{l, l.most + 1}]
+		fmt.Printf("%6d %6d  %s: %d\n", at, above, l.name, l.most)
+		if *creations >= 10_000 && (at == 0 || above == 0) {
+			t.Errorf("%s: %d Jobs at the limit of %d, %d just above; want some of both", l.name, at, l.most, above)
+		}
 	}
 }
 
-// creation is a new Job. If it would be valid but for one limit, limit is the index of that limit and n
-// the length or number; otherwise limit is negative.
-type creation struct {
-	job      *batchv1.Job
-	limit, n int
+// place is the length or number of a Job that would be valid but for one limit. For any other Job it is zero.
+type place struct {
+	limit *limit
+	n     int
 }
 
-func drawCreation(t *rapid.T) creation {
+// drawCreation draws a new Job.
+func drawCreation(t *rapid.T) (j *batchv1.Job, at place) {
 	plain := rapid.IntRange(0, 2).Draw(t, "plain") > 0
 	g := &gen{T: t} // breaks no field
-	made := creation{limit: -1}
 	if plain {
-		made.job = g.plain()
+		j = g.plain()
 	} else {
 		g = newGen(t, fields)
-		made.job = g.job()
+		j = g.job()
 		if g.chance(4, "generate a name") {
-			made.job.Name = ""
-			made.job.GenerateName = choose(g, "name", []string{"gen-", "a", "a."},
+			j.Name = ""
+			j.GenerateName = choose(g, "name", []string{"gen-", "a", "a."},
 				"", "-", ".", "a.-", "Bad_", "a/-", "a"+strings.Repeat("ü", 40))
 		}
 	}
-	made.job.UID = "" // the API server sets it
+	j.UID = "" // the API server sets it
 	near := rapid.SampledFrom([]int{1, 1, 1, 2, 0}).Draw(t, "limits")
 	for range near {
-		i := rapid.IntRange(0, len(limits)-1).Draw(t, "limit")
-		if limits[i].large() && !g.chance(8, "large") {
+		l := &limits[rapid.IntRange(0, len(limits)-1).Draw(t, "limit")]
+		if l.large() && !g.chance(8, "large") {
 			continue
 		}
-		n := limits[i].around(g)
-		limits[i].put(g, made.job, n)
+		n := l.around(g)
+		l.put(g, j, n)
 		if plain && near == 1 {
-			made.limit, made.n = i, n
+			at = place{l, n}
 		}
 	}
-	return made
+	return j, at
 }
 
 // plain draws a valid Job that is not Indexed.
@@ -402,7 +408,7 @@ func compareCreation(t rapid.TB, j *batchv1.Job) (verdict string) {
 	t.Helper()
 	before := j.DeepCopy()
 	stored, want, err := realCreation(j)
-	ours := onTheWire(j)
+	ours := apiserver.Decoded(j)
 	ours.UID = stored.UID
 	prepared := defaulting.Prepared(ours)
 	got := answer(validation.Create(prepared, asReleased()))
@@ -486,40 +492,6 @@ func compared(t rapid.TB, reasons []metav1.StatusCause, suffix string) []line {
 }
 
 func readable(j *batchv1.Job) string {
-	text, err := json.Marshal(j)
-	if err != nil {
-		return err.Error()
-	}
-	return string(text[:min(len(text), 4000)])
-}
-
-// tally counts the verdicts on Jobs that are valid but for one limit.
-type tally struct{ below, at, next, above, wrong int }
-
-func (c *tally) note(l limit, n int, verdict string) {
-	switch {
-	case n < l.most:
-		c.below++
-	case n == l.most:
-		c.at++
-	case n == l.most+1:
-		c.next++
-	default:
-		c.above++
-	}
-	if (n <= l.most) != (verdict == accepted) {
-		c.wrong++
-	}
-}
-
-// report prints the counts. It fails if no Job was at the limit or just above it, unless there were few
-// Jobs, or if the API server has another limit.
-func (c *tally) report(t *testing.T, l limit) {
-	fmt.Printf("%6d %6d %6d %6d  %s: %d\n", c.below, c.at, c.next, c.above, l.name, l.most)
-	if c.wrong > 0 {
-		t.Errorf("%s: the limit of the API server is not %d: %d Jobs", l.name, l.most, c.wrong)
-	}
-	if *creations >= 10_000 && (c.at == 0 || c.next == 0) {
-		t.Errorf("%s: %d Jobs at the limit of %d, %d just above; want some of both", l.name, c.at, l.most, c.next)
-	}
+	text := fixture.Text(j)
+	return text[:min(len(text), 4000)]
 }

@@ -58,6 +58,7 @@ var specMessages = append(messagesFrom38(), list(`
 	FieldValueInvalid spec.podFailurePolicy.rules[N].onPodConditions[N].type: prefix part must be
 	FieldValueInvalid spec.podFailurePolicy.rules[N].onPodConditions[N].type: a valid label key must
 	FieldValueNotSupported spec.podFailurePolicy.rules[N].onPodConditions[N].status: supported values: …, …, …
+	FieldValueRequired spec.podFailurePolicy.rules[N].onPodConditions[N].status: valid values
 	FieldValueInvalid spec.successPolicy: requires indexed completion mode
 	FieldValueRequired spec.successPolicy.rules: at least one
 	FieldValueTooMany spec.successPolicy.rules: must have at most N items
@@ -106,18 +107,13 @@ var generatedMessages = list(`
 	FieldValueInvalid spec.template.metadata.labels[batch.kubernetes.io/job-name]: must be …
 `)
 
-// missingMessages occur only for Jobs that PrepareForCreate has not processed, as does the first of
-// notPreparedMessages.
+// missingMessages occur only for Jobs that PrepareForCreate has not processed.
 var missingMessages = list(`
 	FieldValueRequired spec.template.metadata.labels[controller-uid]: must be …
 	FieldValueRequired spec.template.metadata.labels[job-name]: must be …
 	FieldValueRequired spec.template.metadata.labels[batch.kubernetes.io/controller-uid]: must be …
 	FieldValueRequired spec.template.metadata.labels[batch.kubernetes.io/job-name]: must be …
 `)
-
-var notPreparedMessages = append(list(`
-	FieldValueRequired spec.podFailurePolicy.rules[N].onPodConditions[N].status: valid values
-`), specMessages...)
 
 var updateMessages = append(list(`
 	FieldValueInvalid metadata.resourceVersion:
@@ -134,7 +130,7 @@ var updateMessages = append(list(`
 	FieldValueInvalid spec.successPolicy: field is immutable
 	template changed
 	invalid selector kept
-`), notPreparedMessages...)
+`), specMessages...)
 
 var statusMessages = list(`
 	FieldValueInvalid status.active: must be greater than or equal to N

@@ -53,7 +53,7 @@ func compareDefaults(t rapid.TB, spec *corev1.PodSpec) {
 	ours := &batchv1.Job{}
 	ours.Spec.Template.Spec = *defaulting.PodSpec(spec)
 	theirs := apiserver.External(apiserver.Internal(realDefault(job)))
-	if diff := cmp.Diff(onTheWire(theirs).Spec.Template, onTheWire(ours).Spec.Template); diff != "" {
+	if diff := cmp.Diff(apiserver.Decoded(theirs).Spec.Template, apiserver.Decoded(ours).Spec.Template); diff != "" {
 		t.Fatalf("DefaultedPodSpec (-API server +jobfate):\n%s", diff)
 	}
 	unchanged(t, "DefaultedPodSpec", before, job)

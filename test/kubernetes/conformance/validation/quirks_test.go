@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/jobfate/jobfate/test/kubernetes/conformance/apiserver"
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/kubernetes"
 	"github.com/jobfate/jobfate/validation"
 	"github.com/jobfate/jobfate/validation/defaulting"
@@ -52,48 +51,6 @@ func TestPerIndexWithOnFailureIsAccepted(t *testing.T) {
 		t.Errorf("the API server says %v, %v, want nothing", want, err)
 	}
 	compare(t, "Create", validation.Create(defaulting.Prepared(j), asReleased()), want)
-}
-
-// The API server requires FailureTarget of a failed Job if the condition Failed or failedIndexes
-// change. It rejects a change of FailureTarget itself only because the condition must not be disabled.
-func TestFailureTargetIsDemandedWhenFailedIndexesChange(t *testing.T) {
-	old := defaulting.Prepared(plainJob())
-	old.Spec.Completions, old.Spec.BackoffLimitPerIndex = new(int32(3)), new(int32(1))
-	old.Status.StartTime = times()[0]
-	old.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}
-	for name, edit := range map[string]func(*batchv1.JobStatus){
-		"nothing":       func(*batchv1.JobStatus) {},
-		"failed":        func(s *batchv1.JobStatus) { s.Failed = 1 },
-		"failedIndexes": func(s *batchv1.JobStatus) { s.FailedIndexes = new("1") },
-	} {
-		t.Run(name, func(t *testing.T) {
-			changed := old.DeepCopy()
-			edit(&changed.Status)
-			want, err := realStatusUpdate(changed, old)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if demanded := len(lines(want)) > 0; demanded != (name == "failedIndexes") {
-				t.Errorf("the API server says %v", want)
-			}
-			compare(t, "StatusUpdate", validation.StatusUpdate(changed, old, asReleased()), want)
-		})
-	}
-}
-
-// In the API server, the Job and its template may share one map of labels: a Job that gets its labels
-// from the template also gets the generated ones.
-func TestGeneratedLabelsReachTheJob(t *testing.T) {
-	j := plainJob()
-	j.Spec.Template.Labels = map[string]string{"app": "x"}
-	for name, labels := range map[string]map[string]string{
-		"API server": apiserver.External(realPrepare(j)).Labels,
-		"jobfate":    defaulting.Prepared(j).Labels,
-	} {
-		if len(labels) != 5 || labels[batchv1.ControllerUidLabel] != "uid" {
-			t.Errorf("%s: the labels are %v, want app and the four generated ones", name, labels)
-		}
-	}
 }
 
 // The API server drops a field of the template whose gate is off, and annotations that it no longer reads,
@@ -158,8 +115,6 @@ func TestMetadataOfUpdates(t *testing.T) {
 		})
 	}
 }
-
-const workloadName, groupTemplateName = "scheduling.k8s.io/workload-name", "scheduling.k8s.io/group-template-name"
 
 // scheduled is a Job with a part of a spec in JSON. The API types of 1.36 drop spec.scheduling.
 func scheduled(spec string, annotations ...string) *batchv1.Job {

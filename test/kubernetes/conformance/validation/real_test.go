@@ -2,7 +2,6 @@ package validation_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"strings"
@@ -26,25 +25,11 @@ import (
 
 var ctx = context.Background()
 
-// onTheWire returns the Job as the API server decodes it: times are truncated to seconds, and zero
-// times are removed.
-func onTheWire(j *batchv1.Job) *batchv1.Job {
-	data, err := json.Marshal(j)
-	if err != nil {
-		panic(err)
-	}
-	decoded := &batchv1.Job{}
-	if err := json.Unmarshal(data, decoded); err != nil {
-		panic(err)
-	}
-	return decoded
-}
-
 // internal returns a Job as the API server decodes it, in its internal version and without defaults.
-func internal(j *batchv1.Job) *batch.Job { return apiserver.Internal(onTheWire(j)) }
+func internal(j *batchv1.Job) *batch.Job { return apiserver.Internal(apiserver.Decoded(j)) }
 
 // realDefault returns a Job with the defaults of the API server.
-func realDefault(j *batchv1.Job) *batchv1.Job { return apiserver.Default(onTheWire(j)) }
+func realDefault(j *batchv1.Job) *batchv1.Job { return apiserver.Default(apiserver.Decoded(j)) }
 
 // realPrepare returns a new Job as the API server prepares it for validation.
 func realPrepare(j *batchv1.Job) *batch.Job {
@@ -84,7 +69,7 @@ func realUpdate(j, old *batchv1.Job) (reasons []metav1.StatusCause, err error) {
 
 // withDefaults returns a Job whose pod template has the defaults, with which the API server compares it.
 func withDefaults(j *batchv1.Job) *batch.Job {
-	out := onTheWire(j)
+	out := apiserver.Decoded(j)
 	out.Spec.Template = realDefault(j).Spec.Template
 	return apiserver.Internal(out)
 }

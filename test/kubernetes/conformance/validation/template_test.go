@@ -15,6 +15,7 @@ import (
 	"k8s.io/kubernetes/pkg/registry/batch/cronjob"
 	"pgregory.net/rapid"
 
+	"github.com/jobfate/jobfate/test/kubernetes/conformance/apiserver"
 	"github.com/jobfate/jobfate/validation"
 )
 
@@ -52,7 +53,7 @@ func TestJobTemplate(t *testing.T) {
 
 // cronJobOf returns a CronJob that creates the Job, with the defaults of the API server.
 func cronJobOf(j *batchv1.Job) *batchv1.CronJob {
-	j = onTheWire(j)
+	j = apiserver.Decoded(j)
 	c := &batchv1.CronJob{}
 	c.Name, c.Namespace, c.ResourceVersion, c.Spec.Schedule = "cron", "ns", "1", "@daily"
 	c.Spec.JobTemplate.Annotations, c.Spec.JobTemplate.Spec = j.Annotations, j.Spec
