@@ -1,6 +1,7 @@
 package lifetime
 
 import (
+	"flag"
 	"fmt"
 	"maps"
 	"slices"
@@ -21,8 +22,9 @@ const defaultChecks = 2500
 
 // TestMain raises the number of lives from rapid's 100, unless a flag sets it.
 func TestMain(m *testing.M) {
+	_ = flag.Set("rapid.checks", strconv.Itoa(defaultChecks))
 	// Without flags the lives are the same in each run, so that a failure is due to the latest change.
-	fixture.Default(map[string]string{"rapid.checks": strconv.Itoa(defaultChecks), "rapid.seed": "1"})
+	_ = flag.Set("rapid.seed", "1")
 	m.Run()
 }
 

@@ -18,7 +18,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/apiserver"
-	"github.com/jobfate/jobfate/test/kubernetes/conformance/fixture"
 )
 
 const defaultChecks = 6000
@@ -26,7 +25,7 @@ const defaultChecks = 6000
 // TestMain raises the number of checks from rapid's 100, so that they take about 15 seconds, unless a
 // flag sets it.
 func TestMain(m *testing.M) {
-	fixture.Default(map[string]string{"rapid.checks": strconv.Itoa(defaultChecks)})
+	_ = flag.Set("rapid.checks", strconv.Itoa(defaultChecks)) // then Run parses the command line
 	m.Run()
 }
 
