@@ -428,10 +428,14 @@ func seeInFlight(d *dispute) bool {
 		},
 		Status: corev1.PodStatus{Phase: corev1.PodRunning},
 	}
+	completes := func(c batchv1.JobCondition) bool {
+		return c.Type == batchv1.JobSuccessCriteriaMet && c.Reason == batchv1.JobReasonCompletionsReached
+	}
+	ends := func(c batchv1.JobCondition) bool { return c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed }
 	_, _, terminating := d.unobserved()
 	switch {
-	case in.Creations+in.Deletions > 0 && !isTrue(d.stored, batchv1.JobSuccessCriteriaMet) && d.endsByCompletions():
-	case isDecided(d.stored) && terminating > 0 && d.endsNow():
+	case in.Creations+in.Deletions > 0 && !isTrue(d.stored, batchv1.JobSuccessCriteriaMet) && d.stores(completes):
+	case isDecided(d.stored) && terminating > 0 && d.stores(ends):
 		pod.DeletionTimestamp = new(metav1.NewTime(in.Now))
 	default:
 		return false
@@ -440,20 +444,11 @@ func seeInFlight(d *dispute) bool {
 	return true
 }
 
-// endsNow reports whether the controller, with the current input, stores the end of the Job.
-func (d *dispute) endsNow() bool {
-	d.them.sync()
-	return slices.ContainsFunc(d.them.outcome.Statuses, func(c call) bool { return ended(c.Status) })
-}
-
-// endsByCompletions reports whether the controller, with the current input, ends the Job because it
-// has all its completions.
-func (d *dispute) endsByCompletions() bool {
+// stores reports whether the controller, with the current input, stores a condition that is True.
+func (d *dispute) stores(such func(batchv1.JobCondition) bool) bool {
 	d.them.sync()
 	return slices.ContainsFunc(d.them.outcome.Statuses, func(c call) bool {
-		return slices.ContainsFunc(c.Status.Conditions, func(c batchv1.JobCondition) bool {
-			return c.Type == batchv1.JobSuccessCriteriaMet && c.Status == corev1.ConditionTrue && c.Reason == batchv1.JobReasonCompletionsReached
-		})
+		return slices.ContainsFunc(c.Status.Conditions, func(c batchv1.JobCondition) bool { return c.Status == corev1.ConditionTrue && such(c) })
 	})
 }
 

@@ -112,12 +112,3 @@ func TestDivergence_hiddenConditionIsAppendedAgain(t *testing.T) {
 		}
 	}
 }
-
-// Both sides handle a hidden condition of any other type in the same way.
-func TestHiddenConditionsThatChangeNothing(t *testing.T) {
-	for _, kind := range []batchv1.JobConditionType{batchv1.JobComplete, batchv1.JobFailed, batchv1.JobSuspended} {
-		t.Run(string(kind), func(t *testing.T) {
-			sameOnBothSides(t, newTrial(size(1, 1), conditions(kind, corev1.ConditionFalse, corev1.ConditionTrue), pod("a", corev1.PodRunning)))
-		})
-	}
-}

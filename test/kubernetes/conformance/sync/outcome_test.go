@@ -79,11 +79,7 @@ func canonicalJSON(data []byte) string {
 	if err := json.Unmarshal(data, &v); err != nil {
 		panic(fmt.Sprintf("a patch is not JSON: %v: %s", err, data))
 	}
-	text, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // it has just been decoded
-	}
-	return string(text)
+	return text(v)
 }
 
 // add adds a call to the list of its kind.

@@ -13,7 +13,6 @@ import (
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/apiserver"
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/fixture"
-	"github.com/jobfate/jobfate/test/kubernetes/conformance/real"
 )
 
 // Handwritten trials, and outcomes as text.
@@ -133,7 +132,11 @@ func formatOutcome(c *trial, o outcome) string {
 		old = next
 	}
 	for _, e := range o.Events {
-		line("%s", strings.TrimSpace(strings.ToLower(e.Type)+" "+e.Reason+" "+panicked(e)))
+		if e.Type == panicEvent {
+			line("panic  %s", e.Message)
+		} else {
+			line("%s %s", strings.ToLower(e.Type), e.Reason)
+		}
 	}
 	if o.Requeue != 0 {
 		line("requeue after %s", o.Requeue)
@@ -151,14 +154,6 @@ func formatOutcome(c *trial, o outcome) string {
 		return "nothing"
 	}
 	return strings.Join(lines, "\n")
-}
-
-// panicked is the message of the event that stands for a panic.
-func panicked(e real.Event) string {
-	if e.Type == panicEvent {
-		return e.Message
-	}
-	return ""
 }
 
 func formatStatus(st *batchv1.JobStatus) string {
