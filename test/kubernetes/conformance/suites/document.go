@@ -9,52 +9,35 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// document is a file with generated sections. Comments mark the beginning and the end of a section;
-// the section without a name is the whole file.
-type document struct{ file, text string }
+// section is a generated text and its place in a document, whose path is relative to the root of the repository.
+// Comments mark the beginning and the end of a section; the section without a name is the whole file.
+type section struct{ document, name, text string }
 
-// compatibility is the path of the document, relative to the root of the repository.
+// compatibility is the document with the results.
 const compatibility = "docs/compatibility.md"
 
-func openDocument(r release, name string) (document, error) {
-	d := document{file: filepath.Join(r.module, "../..", name)}
-	text, err := os.ReadFile(d.file)
-	d.text = string(text)
-	return d, err
-}
-
-// section returns the text before a section, the section and the text after it.
-func (d *document) section(name string) (before, section, after string, err error) {
-	if name == "" {
-		return "", d.text, "", nil
-	}
-	begin, end := fmt.Sprintf("<!-- begin %s -->\n", name), fmt.Sprintf("<!-- end %s -->\n", name)
-	before, rest, found := strings.Cut(d.text, begin)
-	section, after, closed := strings.Cut(rest, end)
-	if !found || !closed {
-		return "", "", "", fmt.Errorf("%s has no section %s", d.file, name)
-	}
-	return before + begin, section, end + after, nil
-}
-
-// compare returns an error that shows how a section differs from a text.
-func (d *document) compare(name, text string) error {
-	_, listed, _, err := d.section(name)
+// update writes the section into its document, or returns an error that shows how the two differ.
+func (s section) update(r release, write bool) error {
+	file := filepath.Join(r.module, "../..", s.document)
+	text, err := os.ReadFile(file)
 	if err != nil {
 		return err
 	}
-	if diff := cmp.Diff(listed, text); diff != "" {
-		return fmt.Errorf("%s, section %s (-listed +found):\n%s", d.file, name, diff)
+	before, listed, after := "", string(text), ""
+	if s.name != "" {
+		begin, end := fmt.Sprintf("<!-- begin %s -->\n", s.name), fmt.Sprintf("<!-- end %s -->\n", s.name)
+		head, rest, found := strings.Cut(listed, begin)
+		section, tail, closed := strings.Cut(rest, end)
+		if !found || !closed {
+			return fmt.Errorf("%s has no section %s", file, s.name)
+		}
+		before, listed, after = head+begin, section, end+tail
+	}
+	if write {
+		return os.WriteFile(file, []byte(before+s.text+after), 0o644)
+	}
+	if diff := cmp.Diff(listed, s.text); diff != "" {
+		return fmt.Errorf("%s, section %s (-listed +found):\n%s", file, s.name, diff)
 	}
 	return nil
-}
-
-// replace puts a text into a section and writes the document.
-func (d *document) replace(name, text string) error {
-	before, _, after, err := d.section(name)
-	if err != nil {
-		return err
-	}
-	d.text = before + text + after
-	return os.WriteFile(d.file, []byte(d.text), 0o644)
 }

@@ -10,9 +10,6 @@ import (
 	"strings"
 )
 
-// section is a generated text and its place in a document.
-type section struct{ document, name, text string }
-
 // suites has the functions that generate the sections, by the name of the suite.
 var suites = map[string]func(context.Context, release) ([]section, error){
 	"unit":        reporting(runUnit),
@@ -68,16 +65,7 @@ func run(ctx context.Context, args []string, times int, write bool) error {
 			return err
 		}
 		for _, s := range sections {
-			d, err := openDocument(r, s.document)
-			if err != nil {
-				return err
-			}
-			if write && n == 0 {
-				err = d.replace(s.name, s.text)
-			} else {
-				err = d.compare(s.name, s.text)
-			}
-			if err != nil {
+			if err := s.update(r, write && n == 0); err != nil {
 				return err
 			}
 		}

@@ -37,25 +37,3 @@ func TestReadComparison(t *testing.T) {
 		t.Error("TestEnds does not say how many syncs are skipped: got no error")
 	}
 }
-
-func TestRenderReleases(t *testing.T) {
-	got, err := renderReleases([]comparison{
-		{release: release{version: "1.35.4"}, unit: &report{
-			results: []result{{test: "TestA", outcome: "pass"}, {test: "TestB", outcome: "fail"}},
-			reasons: []reason{{"TestB", "a gate is off"}},
-		}},
-		{release: release{version: "1.36.5"}, unit: &report{results: []result{{test: "TestA", outcome: "pass"}}}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := "| Kubernetes | decisions | unit tests | statuses | creations |\n| --- | --- | --- | --- | --- |\n" +
-		"| 1.35.4 | equal, but for `backing-off-active` and `suspended-start-time` | 1 of 2 pass | equal, but for `start-time-error` | equal |\n" +
-		"| 1.36.5 | equal | 1 of 1 pass | equal | equal |\n"
-	if !strings.HasPrefix(got, want) {
-		t.Errorf("got\n%s\nwant at its beginning\n%s", got, want)
-	}
-	if want := "| unit test of 1.35.4 | result |\n| --- | --- |\n| `TestB` | fail: a gate is off |\n"; !strings.HasSuffix(got, want) {
-		t.Errorf("got\n%s\nwant at its end\n%s", got, want)
-	}
-}
