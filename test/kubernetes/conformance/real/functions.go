@@ -3,11 +3,11 @@ package real
 import (
 	"slices"
 	"time"
+	_ "unsafe" // for go:linkname
 
 	"github.com/go-logr/logr"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/kubernetes/pkg/controller"
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
@@ -38,8 +38,20 @@ func (x Intervals) Has(index int) bool { return intervalsHas(x, index) }
 // Merge runs orderedIntervals.merge.
 func (x Intervals) Merge(y Intervals) Intervals { return intervalsMerge(x, y) }
 
-// FinishedTime runs getFinishedTime.
-func FinishedTime(pod *corev1.Pod) time.Time { return getFinishedTime(pod) }
+// FinishedTime is getFinishedTime.
+//
+//go:linkname FinishedTime k8s.io/kubernetes/pkg/controller/job.getFinishedTime
+func FinishedTime(pod *corev1.Pod) time.Time
+
+// CompletionIndex is getCompletionIndex. It returns -1 for no index.
+//
+//go:linkname CompletionIndex k8s.io/kubernetes/pkg/controller/job.getCompletionIndex
+func CompletionIndex(annotations map[string]string) int
+
+// PastBackoffLimitOnFailure is pastBackoffLimitOnFailure.
+//
+//go:linkname PastBackoffLimitOnFailure k8s.io/kubernetes/pkg/controller/job.pastBackoffLimitOnFailure
+func PastBackoffLimitOnFailure(job *batchv1.Job, pods []*corev1.Pod) bool
 
 // Remaining runs getRemainingTimeForFailuresCount. It returns the rest of the delay at the time now,
 // after a number of failures, the last of which was at last.
@@ -63,19 +75,10 @@ func NextRecord(old *Record, succeeded, failed []*corev1.Pod) Record {
 	return Record{Failures: next.failuresAfterLastSuccess, LastFailure: next.lastFailureTime}
 }
 
-// CompletionIndex runs getCompletionIndex: -1 for no index.
-func CompletionIndex(annotations map[string]string) int { return getCompletionIndex(annotations) }
-
-// IndexFailureCounts holds the values of the two annotations that a replacement
-// pod inherits from the pod that it replaces.
-type IndexFailureCounts struct {
-	Counted, Ignored int32
-}
-
-// NextIndexFailureCounts runs getNewIndexFailureCounts.
-func NextIndexFailureCounts(job *batchv1.Job, replaced *corev1.Pod) IndexFailureCounts {
-	counted, ignored := getNewIndexFailureCounts(logr.Discard(), job, replaced)
-	return IndexFailureCounts{Counted: counted, Ignored: ignored}
+// NextIndexFailureCounts runs getNewIndexFailureCounts. It returns the values of the two annotations that a
+// replacement inherits from the pod that it replaces.
+func NextIndexFailureCounts(job *batchv1.Job, replaced *corev1.Pod) (counted, ignored int32) {
+	return getNewIndexFailureCounts(logr.Discard(), job, replaced)
 }
 
 // A FailureMatch is the result of the pod failure policy for a failed pod.
@@ -103,30 +106,4 @@ func MatchFailurePolicy(policy *batchv1.PodFailurePolicy, failed *corev1.Pod) Fa
 func MatchSuccessPolicy(policy *batchv1.SuccessPolicy, completions int32, succeeded Intervals) string {
 	message, _ := matchSuccessPolicy(logr.Discard(), policy, completions, succeeded)
 	return message
-}
-
-// PastBackoffLimitOnFailure runs pastBackoffLimitOnFailure.
-func PastBackoffLimitOnFailure(job *batchv1.Job, pods []*corev1.Pod) bool {
-	return pastBackoffLimitOnFailure(job, pods)
-}
-
-// ActivePodsForRemoval runs activePodsForRemoval. It returns the active pods to delete, at least
-// atLeast of them. It sorts active.
-func ActivePodsForRemoval(job *batchv1.Job, active []*corev1.Pod, atLeast int) []*corev1.Pod {
-	return activePodsForRemoval(job, active, atLeast)
-}
-
-// FirstPendingIndexes runs firstPendingIndexes. It returns the first count indexes that have no
-// active pod and are not completed or failed. A nil failed means that the Job has no backoff limit
-// per index.
-func FirstPendingIndexes(job *batchv1.Job, pods []*corev1.Pod, succeeded Intervals, failed *Intervals,
-	count int) []int {
-	ctx := &syncJobCtx{
-		job:              job,
-		pods:             pods,
-		activePods:       controller.FilterActivePods(logr.Discard(), pods),
-		succeededIndexes: succeeded,
-		failedIndexes:    failed,
-	}
-	return firstPendingIndexes(ctx, count, int(*job.Spec.Completions))
 }

@@ -105,28 +105,6 @@ type (
 	uidTrackingExpectations struct {
 		store cache.Store
 	}
-	uncountedTerminatedPods struct {
-		succeeded sets.Set[types.UID]
-		failed    sets.Set[types.UID]
-	}
-	syncJobCtx struct {
-		job                             *batchv1.Job
-		pods                            []*corev1.Pod
-		finishedCondition               *batchv1.JobCondition
-		activePods                      []*corev1.Pod
-		succeeded                       int32
-		failed                          int32
-		prevSucceededIndexes            Intervals
-		succeededIndexes                Intervals
-		failedIndexes                   *Intervals
-		newBackoffRecord                backoffRecord
-		expectedRmFinalizers            sets.Set[types.UID]
-		uncounted                       *uncountedTerminatedPods
-		podsWithDelayedDeletionPerIndex map[int]*corev1.Pod
-		terminating                     *int32
-		ready                           int32
-		podGroup                        unsafe.Pointer
-	}
 )
 
 //go:linkname syncJob k8s.io/kubernetes/pkg/controller/job.(*Controller).syncJob
@@ -174,12 +152,6 @@ func intervalsHas(x Intervals, ix int) bool
 //go:linkname intervalsMerge k8s.io/kubernetes/pkg/controller/job.orderedIntervals.merge
 func intervalsMerge(x, y Intervals) Intervals
 
-//go:linkname firstPendingIndexes k8s.io/kubernetes/pkg/controller/job.firstPendingIndexes
-func firstPendingIndexes(jobCtx *syncJobCtx, count, completions int) []int
-
-//go:linkname getFinishedTime k8s.io/kubernetes/pkg/controller/job.getFinishedTime
-func getFinishedTime(pod *corev1.Pod) time.Time
-
 //go:linkname getRemainingTimeForFailuresCount k8s.io/kubernetes/pkg/controller/job.getRemainingTimeForFailuresCount
 func getRemainingTimeForFailuresCount(c clock.WithTicker, base, limit time.Duration, failures int32,
 	last *time.Time) time.Duration
@@ -187,9 +159,6 @@ func getRemainingTimeForFailuresCount(c clock.WithTicker, base, limit time.Durat
 //go:linkname getRemainingTimePerIndex k8s.io/kubernetes/pkg/controller/job.getRemainingTimePerIndex
 func getRemainingTimePerIndex(logger klog.Logger, c clock.WithTicker, base, limit time.Duration,
 	lastFailed *corev1.Pod) time.Duration
-
-//go:linkname getCompletionIndex k8s.io/kubernetes/pkg/controller/job.getCompletionIndex
-func getCompletionIndex(annotations map[string]string) int
 
 //go:linkname getNewIndexFailureCounts k8s.io/kubernetes/pkg/controller/job.getNewIndexFailureCounts
 func getNewIndexFailureCounts(logger klog.Logger, j *batchv1.Job, replaced *corev1.Pod) (int32, int32)
@@ -201,9 +170,3 @@ func matchPodFailurePolicy(policy *batchv1.PodFailurePolicy,
 //go:linkname matchSuccessPolicy k8s.io/kubernetes/pkg/controller/job.matchSuccessPolicy
 func matchSuccessPolicy(logger klog.Logger, policy *batchv1.SuccessPolicy, completions int32,
 	succeeded Intervals) (string, bool)
-
-//go:linkname pastBackoffLimitOnFailure k8s.io/kubernetes/pkg/controller/job.pastBackoffLimitOnFailure
-func pastBackoffLimitOnFailure(j *batchv1.Job, pods []*corev1.Pod) bool
-
-//go:linkname activePodsForRemoval k8s.io/kubernetes/pkg/controller/job.activePodsForRemoval
-func activePodsForRemoval(j *batchv1.Job, pods []*corev1.Pod, rmAtLeast int) []*corev1.Pod
