@@ -37,11 +37,10 @@ func TestSlim(t *testing.T) {
 		s.Template.Spec.InitContainers = []corev1.Container{{Name: "sidecar", Image: "i", RestartPolicy: new(corev1.ContainerRestartPolicyAlways), Args: []string{strings.Repeat("x", 1<<20)}}}
 	}
 	s := Scenario{Pods: []Behaviour{{Indexes: "1", Exits: []int32{42}}}}
-	p, err := newPlay(indexed(3, 1, ignoreDisruptions, large), s, Settings{})
+	p, err := newPlay(indexed(3, 1, ignoreDisruptions, large), s, Settings{KeepCounted: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.keep = true
 	got, err := p.run()
 	if err != nil {
 		t.Fatal(err)

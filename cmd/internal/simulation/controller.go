@@ -25,6 +25,8 @@ type Settings struct {
 	// Stored is called after each status write; an error ends the simulation. It may be
 	// nil.
 	Stored func(Status) error
+	// KeepCounted keeps the pods that the Job has counted, for tests. No result depends on it.
+	KeepCounted bool
 }
 
 // syncOnce lets the Job controller sync. It returns when to sync again; the zero time means after the next change.

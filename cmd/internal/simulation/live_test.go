@@ -19,11 +19,10 @@ import (
 func snapshot(t *testing.T, job *batchv1.Job, s Scenario, at time.Duration) (*batchv1.Job, *Live) {
 	t.Helper()
 	s.Limit = &metav1.Duration{Duration: at}
-	p, err := newPlay(job, s, Settings{})
+	p, err := newPlay(job, s, Settings{KeepCounted: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.keep = true
 	if _, err := p.run(); err != nil {
 		t.Fatal(err)
 	}

@@ -52,7 +52,6 @@ type play struct {
 	running int           // the number of pods that have not ended
 	earlier int32         // the number of pods of a NonIndexed Job that ended before the simulation
 	counted []types.UID   // ended pods without the finalizer
-	keep    bool          // keep the counted pods, for a test
 	taken   map[int32]int // the number of pods that each index has had
 	places  places
 	assumed *assumption // of an existing Job without a scenario
@@ -103,7 +102,7 @@ func newPlay(job *batchv1.Job, scenario Scenario, settings Settings) (*play, err
 	if err := p.Bounds.checkPods(spec, job.Status.Succeeded); err != nil {
 		return nil, err
 	}
-	p.indexed = spec.CompletionMode != nil && *spec.CompletionMode == batchv1.IndexedCompletion
+	p.indexed = jobstatus.IsIndexed(spec)
 	if err := p.checkTargets(spec); err != nil {
 		return nil, err
 	}
@@ -252,7 +251,7 @@ func (p *play) scheduleSync(at time.Time) {
 // forgetCounted removes the pods that the Job has counted, as pod garbage collection may do at
 // any time. No decision depends on them, but each sync would read all of them.
 func (p *play) forgetCounted() {
-	if p.keep {
+	if p.KeepCounted {
 		return
 	}
 	for _, uid := range p.counted {

@@ -270,3 +270,32 @@ func TestTime(t *testing.T) {
 		}
 	}
 }
+
+// TestLargeJob checks the cost of a large Job: the number of syncs does not grow with its pods,
+// and the number of pods in a sync does not grow with its indexes.
+func TestLargeJob(t *testing.T) {
+	const completions, parallelism = 1000, 100
+	scenario := scenarioOf(t, "pods: [{chance: 0.1, exits: [1, 0]}, {spread: 20s}]")
+	p, err := newPlay(indexed(completions, parallelism, perIndex(2)), scenario, Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	most := 0
+	p.Continue = func(Time, int) bool {
+		most = max(most, len(p.cluster.Pods()))
+		return true
+	}
+	r, err := p.run()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.End != Complete || r.Totals.Failed < completions/20 {
+		t.Errorf("got %s and %d failed pods, want Complete and some", r.End, r.Totals.Failed)
+	}
+	if perSecond := int(r.Took.Seconds()) + 2; r.Totals.Syncs > perSecond {
+		t.Errorf("got %d syncs in %s, want one a second at most", r.Totals.Syncs, r.Took)
+	}
+	if most > 2*parallelism {
+		t.Errorf("a sync reads %d pods, want at most %d", most, 2*parallelism)
+	}
+}
