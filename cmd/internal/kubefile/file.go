@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -15,7 +17,6 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
-	"github.com/jobfate/jobfate/cmd/internal/parallel"
 	"github.com/jobfate/jobfate/cmd/internal/textfile"
 )
 
@@ -385,7 +386,7 @@ func (f *file) add(list object, items []json.RawMessage, format string) error {
 		return fmt.Errorf("%s: the items of the %s are not a list", list.at, list.Kind)
 	}
 	before, at := len(f.objects), list.at
-	for i, o := range parallel.InOrder(len(items), func(i int) object { return newObject(items[i], format, kind) }) {
+	for i, o := range inOrder(len(items), func(i int) object { return newObject(items[i], format, kind) }) {
 		at.number = fmt.Sprintf("%s, item %d", list.at.number, i+1)
 		if format != f.format { // only the YAML parser knows where the items are
 			at.path = fmt.Sprintf("items[%d]", i)
@@ -418,5 +419,35 @@ func (f *file) keep(o object, at Place) {
 	f.objects = append(f.objects, o)
 	if f.Progress != nil {
 		f.Progress(f.format, f.start(at.part)+len(at.part), len(f.text))
+	}
+}
+
+// ahead is how many results of a goroutine wait for the caller.
+const ahead = 4
+
+// inOrder yields produce(0) to produce(n-1) in order. It runs produce on all cores, a few calls ahead of the
+// caller. Each goroutine makes many calls, because its stack grows during the first.
+func inOrder[T any](n int, produce func(int) T) iter.Seq2[int, T] {
+	return func(yield func(int, T) bool) {
+		stop := make(chan struct{})
+		defer close(stop)
+		results := make([]chan T, min(n, runtime.GOMAXPROCS(0)))
+		for first := range results {
+			results[first] = make(chan T, ahead)
+			go func() {
+				for i := first; i < n; i += len(results) {
+					select {
+					case results[first] <- produce(i):
+					case <-stop:
+						return
+					}
+				}
+			}()
+		}
+		for i := range n {
+			if !yield(i, <-results[i%len(results)]) {
+				return
+			}
+		}
 	}
 }
