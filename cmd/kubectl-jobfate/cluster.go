@@ -27,7 +27,9 @@ type cluster struct {
 	name      string // the name of the Job; empty for a list
 	some      bool   // a list is of Jobs or owners that are named
 	namespace string // empty: all namespaces
+	config    *rest.Config
 	untyped   dynamic.Interface
+	typed     kubernetes.Interface
 	discover  func() (meta.RESTMapper, error)
 	others    objects // what Jobs and pods refer to
 
@@ -44,7 +46,7 @@ func (p *program) connect(s selection) (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &cluster{name: s.name, some: len(s.targets) > 0, discover: p.flags.ToRESTMapper}
+	c := &cluster{name: s.name, some: len(s.targets) > 0, config: config, discover: p.flags.ToRESTMapper}
 	if c.namespace, _, err = p.flags.ToRawKubeConfigLoader().Namespace(); err != nil {
 		return nil, err
 	}
@@ -58,8 +60,7 @@ func (p *program) connect(s selection) (*cluster, error) {
 	binary := rest.CopyConfig(config)
 	binary.ContentType = runtime.ContentTypeProtobuf
 	binary.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
-	typed, err := kubernetes.NewForConfig(binary)
-	if err != nil {
+	if c.typed, err = kubernetes.NewForConfig(binary); err != nil {
 		return nil, err
 	}
 	jobs := c.untyped.Resource(batchv1.SchemeGroupVersion.WithResource("jobs")).Namespace(c.namespace)
@@ -68,15 +69,15 @@ func (p *program) connect(s selection) (*cluster, error) {
 		return m, err == nil && s.selects(m.Job), err
 	})
 	c.jobs.labels, c.jobs.fields = s.narrowed()
-	crons := typed.BatchV1().CronJobs(c.namespace)
+	crons := c.typed.BatchV1().CronJobs(c.namespace)
 	c.cronJobs = newTable("cronjobs", crons, func(object runtime.Object) (*batchv1.CronJob, bool, error) {
 		cron := object.(*batchv1.CronJob)
 		return cron, s.selectsCronJob(cron.Name), nil
 	})
 	c.cronJobs.labels = s.selector
-	c.pods = newTable("pods", typed.CoreV1().Pods(c.namespace), keepPod)
-	c.events = newTable("events", typed.CoreV1().Events(c.namespace), keepEvent)
-	c.nodes = newTable("nodes", typed.CoreV1().Nodes(), keepNode)
+	c.pods = newTable("pods", c.typed.CoreV1().Pods(c.namespace), keepPod)
+	c.events = newTable("events", c.typed.CoreV1().Events(c.namespace), keepEvent)
+	c.nodes = newTable("nodes", c.typed.CoreV1().Nodes(), keepNode)
 	return c, nil
 }
 

@@ -1,11 +1,21 @@
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/metadata"
 
 	"github.com/jobfate/jobfate/cmd/internal/cli"
 )
@@ -42,12 +52,7 @@ worst first.
 
 Exit status: 0 success, 1 the cluster cannot be read, or a Job is invalid, 2 wrong usage,
 130 interrupted. With --exit-status also
-  3  the Job waits: the next pod is created after a delay, or when a pod ends
-  4  the Job is on hold: suspended, queued by Kueue, with parallelism 0, or being deleted
-  5  the Job cannot succeed: it has failed, is failing, or can only fail
-  6  the Job is stuck: pods cannot be created, start or finish, or a step is overdue; the
-     second line says what to do
-and 0 if the Job runs well, or has succeeded. For several Jobs it is the status of the
+` + cli.ExitStatuses + ` For several Jobs it is the status of the
 worst.`,
 		Example: `  kubectl jobfate                     # Jobs that need attention
   kubectl jobfate -A                  # in all namespaces
@@ -215,4 +220,66 @@ func misuse(check cobra.PositionalArgs) cobra.PositionalArgs {
 		}
 		return nil
 	}
+}
+
+const (
+	// mostNames is the maximum number of names to read, and patience how long a shell waits
+	// for them.
+	mostNames, patience = 500, 3 * time.Second
+)
+
+// complete completes the names of Jobs, namespaces and contexts.
+func (p *program) complete(root *cobra.Command) {
+	first := func(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return p.offered(c.Context(), batchv1.SchemeGroupVersion.WithResource("jobs"), begun)
+	}
+	for _, c := range append(root.Commands(), root) {
+		c.ValidArgsFunction = first
+	}
+	for flag, complete := range map[string]cobra.CompletionFunc{
+		"namespace": func(c *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+			return p.offered(c.Context(), namespaces, begun)
+		},
+		"context": func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			config, _ := p.flags.ToRawKubeConfigLoader().RawConfig() // an unreadable file has no contexts
+			return slices.Sorted(maps.Keys(config.Contexts)), cobra.ShellCompDirectiveNoFileComp
+		},
+	} {
+		_ = root.RegisterFlagCompletionFunc(flag, complete) // cannot fail: the flags exist
+	}
+}
+
+var namespaces = corev1.SchemeGroupVersion.WithResource("namespaces")
+
+// offered returns the names of objects that begin with a text. It returns no names if they
+// cannot be read in time.
+func (p *program) offered(ctx context.Context, resource schema.GroupVersionResource,
+	begun string) ([]string, cobra.ShellCompDirective) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	names, _ := p.names(ctx, resource)
+	return slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, begun) }),
+		cobra.ShellCompDirectiveNoFileComp
+}
+
+func (p *program) names(ctx context.Context, resource schema.GroupVersionResource) (names []string, _ error) {
+	c, err := p.connect(selection{all: resource == namespaces})
+	if err != nil {
+		return nil, err
+	}
+	client, err := metadata.NewForConfig(c.config)
+	if err != nil {
+		return nil, err
+	}
+	list, err := client.Resource(resource).Namespace(c.namespace).List(ctx, metav1.ListOptions{Limit: mostNames})
+	if err != nil {
+		return nil, err
+	}
+	for i := range list.Items {
+		names = append(names, list.Items[i].Name)
+	}
+	return names, nil
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/jobfate/jobfate/cmd/internal/cli"
 )
@@ -49,15 +48,11 @@ func restarted(pod *corev1.Pod, container string) bool {
 }
 
 func (p *program) readLog(ctx context.Context, namespace, pod string, o *corev1.PodLogOptions) ([]byte, error) {
-	config, err := p.flags.ToRESTConfig()
+	c, err := p.connect(selection{})
 	if err != nil {
 		return nil, err
 	}
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return nil, err
-	}
-	log, err := client.CoreV1().Pods(namespace).GetLogs(pod, o).Stream(ctx) // unlike DoRaw, it decodes errors
+	log, err := c.typed.CoreV1().Pods(namespace).GetLogs(pod, o).Stream(ctx) // unlike DoRaw, it decodes errors
 	if err != nil {
 		return nil, err
 	}
