@@ -18,8 +18,11 @@ import (
 type trap struct {
 	rule  string
 	short string // what it is about, for programs that show a list of rules
-	find  func(*batchv1.Job) []finding
+	find  func(job *batchv1.Job, warn warning)
 }
+
+// warning reports what is wrong with a field.
+type warning func(field, message string)
 
 // trapTable has the traps in the order in which they are reported. find gets Jobs with
 // defaults.
@@ -43,38 +46,23 @@ var trapTable = []trap{
 	{"DroppedField", "The API server drops an alpha field by default", droppedField},
 }
 
-// traps returns the traps of a Job.
-func traps(job *batchv1.Job) (out []finding) {
-	for _, t := range trapTable {
-		for _, f := range t.find(job) {
-			f.Rule = t.rule
-			out = append(out, f)
-		}
+func droppedField(job *batchv1.Job, warn warning) {
+	if job.Spec.Scheduling != nil {
+		warn("spec.scheduling", "the API server drops this alpha field, unless its gate WorkloadWithJob is on")
 	}
-	return out
 }
 
-func droppedField(job *batchv1.Job) []finding {
-	if job.Spec.Scheduling == nil {
-		return nil
+func noTime(job *batchv1.Job, warn warning) {
+	if seconds := job.Spec.ActiveDeadlineSeconds; seconds != nil && *seconds <= 0 {
+		warn("spec.activeDeadlineSeconds", "the Job fails as soon as it starts; leave the field out for no deadline")
 	}
-	return []finding{{Field: "spec.scheduling",
-		Message: "the API server drops this alpha field, unless its gate WorkloadWithJob is on"}}
 }
 
-func noTime(job *batchv1.Job) []finding {
-	if seconds := job.Spec.ActiveDeadlineSeconds; seconds == nil || *seconds > 0 {
-		return nil
-	}
-	return []finding{{Field: "spec.activeDeadlineSeconds",
-		Message: "the Job fails as soon as it starts; leave the field out for no deadline"}}
-}
-
-func backoffLimitBeforeIndexes(job *batchv1.Job) []finding {
+func backoffLimitBeforeIndexes(job *batchv1.Job, warn warning) {
 	spec := &job.Spec
 	if spec.BackoffLimitPerIndex == nil || spec.Completions == nil || spec.BackoffLimit == nil ||
 		*spec.BackoffLimit == math.MaxInt32 {
-		return nil
+		return
 	}
 	perIndex, completions := int64(*spec.BackoffLimitPerIndex), int64(*spec.Completions)
 	failed := completions // the number of indexes that may fail
@@ -86,12 +74,10 @@ func backoffLimitBeforeIndexes(job *batchv1.Job) []finding {
 		enough-- // the last of them all fails the last index, and so ends the Job anyway
 	}
 	if int64(*spec.BackoffLimit) < enough {
-		return []finding{{Field: "spec.backoffLimit", Message: fmt.Sprintf(
-			"the Job fails after more than %d failures of all indexes together, although the limits per "+
-				"index allow %d; without backoffLimit only the limits per index count",
-			*spec.BackoffLimit, most)}}
+		warn("spec.backoffLimit", fmt.Sprintf("the Job fails after more than %d failures of all indexes together, "+
+			"although the limits per index allow %d; without backoffLimit only the limits per index count",
+			*spec.BackoffLimit, most))
 	}
-	return nil
 }
 
 func rulesOf(job *batchv1.Job) []batchv1.PodFailurePolicyRule {
@@ -101,15 +87,14 @@ func rulesOf(job *batchv1.Job) []batchv1.PodFailurePolicyRule {
 	return job.Spec.PodFailurePolicy.Rules
 }
 
-func shadowedRules(job *batchv1.Job) (out []finding) {
+func shadowedRules(job *batchv1.Job, warn warning) {
 	rules := rulesOf(job)
 	for i := range rules {
 		if first := shadowOf(rules, i); first >= 0 {
-			out = append(out, finding{Field: fmt.Sprintf("spec.podFailurePolicy.rules[%d]", i), Message: fmt.Sprintf(
-				"it never takes effect: rule %d (%s) matches every pod that it matches", first, rules[first].Action)})
+			warn(fmt.Sprintf("spec.podFailurePolicy.rules[%d]", i), fmt.Sprintf(
+				"it never takes effect: rule %d (%s) matches every pod that it matches", first, rules[first].Action))
 		}
 	}
-	return out
 }
 
 // shadowOf returns the first rule that matches every pod that rule i matches; -1 if there is none.
@@ -118,11 +103,11 @@ func shadowOf(rules []batchv1.PodFailurePolicyRule, i int) int {
 		func(earlier batchv1.PodFailurePolicyRule) bool { return covers(&earlier, &rules[i]) })
 }
 
-func impossibleExitCodes(job *batchv1.Job) (out []finding) {
+func impossibleExitCodes(job *batchv1.Job, warn warning) {
 	pod := &job.Spec.Template.Spec
 	os := corev1.OSName(pod.NodeSelector[corev1.LabelOSStable])
 	if pod.OS != nil && pod.OS.Name == corev1.Windows || os == corev1.Windows {
-		return nil
+		return
 	}
 	for i, rule := range rulesOf(job) {
 		if rule.OnExitCodes == nil {
@@ -130,33 +115,26 @@ func impossibleExitCodes(job *batchv1.Job) (out []finding) {
 		}
 		for n, code := range rule.OnExitCodes.Values {
 			if code < 0 || code > 255 {
-				out = append(out, finding{
-					Field:   fmt.Sprintf("spec.podFailurePolicy.rules[%d].onExitCodes.values[%d]", i, n),
-					Message: fmt.Sprintf("a container on Linux exits with 0 to 255, never with %d", code)})
+				warn(fmt.Sprintf("spec.podFailurePolicy.rules[%d].onExitCodes.values[%d]", i, n),
+					fmt.Sprintf("a container on Linux exits with 0 to 255, never with %d", code))
 			}
 		}
 	}
-	return out
 }
 
-// cronTraps returns the traps of a CronJob outside its template.
-func cronTraps(c *batchv1.CronJob) (out []finding) {
-	zone := ""
-	if c.Spec.TimeZone != nil {
-		zone = *c.Spec.TimeZone
-	}
+// cronTraps reports the traps of a CronJob outside its template.
+func cronTraps(c *batchv1.CronJob, warn func(rule, field, message string)) {
+	zone := *cmp.Or(c.Spec.TimeZone, new(""))
 	// The schedules repeat within a few years, so that the time of the check does not matter.
 	anyTime := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	suspended := c.Spec.Suspend != nil && *c.Spec.Suspend
 	if !suspended && apirules.NextRun(c.Spec.Schedule, zone, anyTime).IsZero() {
-		out = append(out, finding{Rule: neverScheduled, Field: "spec.schedule",
-			Message: "it matches no date, so the CronJob creates no Job"})
+		warn(neverScheduled, "spec.schedule", "it matches no date, so the CronJob creates no Job")
 	}
 	if deadline := c.Spec.StartingDeadlineSeconds; deadline != nil && *deadline < 10 {
-		out = append(out, finding{Rule: shortStart, Field: "spec.startingDeadlineSeconds",
-			Message: "the CronJob may not be scheduled: its controller checks things every 10 seconds"})
+		warn(shortStart, "spec.startingDeadlineSeconds",
+			"the CronJob may not be scheduled: its controller checks things every 10 seconds")
 	}
-	return out
 }
 
 // The rules of cronTraps.
@@ -189,24 +167,21 @@ func coversCodes(a, b *batchv1.PodFailurePolicyOnExitCodesRequirement) bool {
 	return false // a matches only listed codes, b almost all
 }
 
-func endlessIgnore(job *batchv1.Job) (out []finding) {
+func endlessIgnore(job *batchv1.Job, warn warning) {
 	if job.Spec.ActiveDeadlineSeconds != nil || job.Spec.Template.Spec.RestartPolicy != corev1.RestartPolicyNever {
-		return nil
+		return
 	}
 	rules := rulesOf(job)
 	for i, rule := range rules {
 		ignores := rule.Action == batchv1.PodFailurePolicyActionIgnore && rule.OnExitCodes != nil
 		if ignores && shadowOf(rules, i) < 0 {
-			out = append(out, finding{Field: fmt.Sprintf("spec.podFailurePolicy.rules[%d].action", i),
-				Message: "a pod that always fails this way " +
-					"is replaced forever, because no limit counts it; set activeDeadlineSeconds, or ignore only " +
-					"pod conditions"})
+			warn(fmt.Sprintf("spec.podFailurePolicy.rules[%d].action", i), "a pod that always fails this way is "+
+				"replaced forever, because no limit counts it; set activeDeadlineSeconds, or ignore only pod conditions")
 		}
 	}
-	return out
 }
 
-func endlessRestart(job *batchv1.Job) (out []finding) {
+func endlessRestart(job *batchv1.Job, warn warning) {
 	pod := &job.Spec.Template.Spec
 	limited := job.Spec.ActiveDeadlineSeconds != nil || pod.ActiveDeadlineSeconds != nil ||
 		pod.RestartPolicy != corev1.RestartPolicyNever
@@ -222,20 +197,17 @@ func endlessRestart(job *batchv1.Job) (out []finding) {
 		case always && init >= 0: // a sidecar
 			continue
 		case always:
-			out = append(out, finding{Field: path + "restartPolicy",
-				Message: "the container is restarted after exit code 0 too, so the pod never succeeds"})
+			warn(path+"restartPolicy", "the container is restarted after exit code 0 too, so the pod never succeeds")
 		case limited:
 		case policy == corev1.ContainerRestartPolicyOnFailure:
-			out = append(out,
-				finding{Field: path + "restartPolicy", Message: "a container that always fails " + endless})
+			warn(path+"restartPolicy", "a container that always fails "+endless)
 		}
 		for n, rule := range c.RestartPolicyRules {
 			if rule.ExitCodes != nil && !limited {
-				message := fmt.Sprintf("a container that always exits this way (%s %v) %s", rule.ExitCodes.Operator,
-					rule.ExitCodes.Values, endless)
-				out = append(out, finding{Field: fmt.Sprintf("%srestartPolicyRules[%d]", path, n), Message: message})
+				warn(fmt.Sprintf("%srestartPolicyRules[%d]", path, n),
+					fmt.Sprintf("a container that always exits this way (%s %v) %s", rule.ExitCodes.Operator,
+						rule.ExitCodes.Values, endless))
 			}
 		}
 	}
-	return out
 }

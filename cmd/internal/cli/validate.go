@@ -346,7 +346,6 @@ func specErrors(job *batchv1.Job, old *batchv1.CronJob) field.ErrorList {
 // but not its Jobs. Their names end in the minute for which they are scheduled.
 func checkCron(out *verdict, m *kubefile.Manifest, old *batchv1.CronJob) {
 	cron := m.Cron.DeepCopy()
-	out.outer = true
 	var errs field.ErrorList
 	if old != nil {
 		errs = apirules.CronJobUpdate(cron, old)
@@ -354,16 +353,15 @@ func checkCron(out *verdict, m *kubefile.Manifest, old *batchv1.CronJob) {
 		cron.ObjectMeta = named(&batchv1.Job{ObjectMeta: cron.ObjectMeta}).ObjectMeta
 		errs = apirules.CronJob(cron)
 	}
+	out.outer = true
 	out.refuseAll(errs)
+	if len(errs) == 0 {
+		cronTraps(cron, out.warn)
+	}
 	out.outer = false
 	if len(errs) > 0 {
 		return
 	}
-	out.outer = true
-	for _, f := range cronTraps(cron) {
-		out.warn(f.Rule, f.Field, f.Message)
-	}
-	out.outer = false
 	job := created(m)
 	job.Name += "-29000000"
 	known := specErrors(job, old)

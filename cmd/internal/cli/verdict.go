@@ -131,8 +131,9 @@ func (v *verdict) hints(job *batchv1.Job, warnings []string) {
 	for _, text := range warnings {
 		v.warnText("APIWarning", text)
 	}
-	for _, f := range traps(defaulting.Job(job)) {
-		v.warn(f.Rule, f.Field, f.Message)
+	whole := defaulting.Job(job)
+	for _, t := range trapTable {
+		t.find(whole, func(field, message string) { v.warn(t.rule, field, message) })
 	}
 	v.advice(job)
 }
