@@ -179,8 +179,7 @@ func readSets(env Environment, args []string) ([]indexset.Set, error) {
 
 // setError says what is wrong in the text of a set, and where.
 func setError(err error) string {
-	var syntax *indexset.SyntaxError
-	if errors.As(err, &syntax) {
+	if syntax, found := errors.AsType[*indexset.SyntaxError](err); found {
 		return fmt.Sprintf("at character %d, %q: %s", syntax.Offset+1, syntax.Fragment, syntax.Reason)
 	}
 	return err.Error()

@@ -33,8 +33,7 @@ func fieldErrors(err error) (fields []*field.Error) {
 		fields = input.Fields
 	case errors.As(err, &all):
 		for _, err := range all.Errors() {
-			var e *field.Error
-			if errors.As(err, &e) {
+			if e, found := errors.AsType[*field.Error](err); found {
 				fields = append(fields, e)
 			}
 		}
@@ -49,8 +48,8 @@ var (
 
 // locateOne adds the file and the line of a field of a Job or of one of its pods.
 func locateOne(err error, name string, m *kubefile.Manifest, pods []*corev1.Pod, podsAt []kubefile.Place) error {
-	var e *field.Error
-	if !errors.As(err, &e) {
+	e, found := errors.AsType[*field.Error](err)
+	if !found {
 		return fmt.Errorf("%s: %w", m.At.At(name), err)
 	}
 	if match := podField.FindStringSubmatch(e.Field); match != nil {

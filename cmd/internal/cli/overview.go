@@ -13,6 +13,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/cmd/diagnose"
 	"github.com/jobfate/jobfate/cmd/internal/kubefile"
@@ -170,7 +171,8 @@ func (v *View) text(p paint, all bool) string {
 	case len(v.reports)+len(v.crons) == 0:
 		write(&b, "No Job needs attention (--all lists %s).\n", count(v.others, "Job"))
 	case v.others > 0:
-		write(&b, "%s no attention (--all lists them).\n", needs(v.others))
+		verb := map[bool]string{true: "needs", false: "need"}[v.others == 1]
+		write(&b, "%s %s no attention (--all lists them).\n", count(v.others, "other Job"), verb)
 	}
 	for _, n := range v.notes {
 		write(&b, "%s: %s\n", p.text(yellow, n.Code), n.Text)
@@ -312,9 +314,39 @@ func (v *View) table(p paint, all bool) string {
 	return b.String()
 }
 
-func needs(others int) string {
-	if others == 1 {
-		return "1 other Job needs"
+// partition finds the pods that may concern a Job among the pods of many Jobs. The maps hold
+// positions of pods in the input.
+type partition struct {
+	in      *kubefile.Input
+	byUID   map[types.UID][]int // by the UID of the controller
+	byName  map[[2]string][]int // by the namespace and the name of the controller
+	orphans map[string][]int    // pods without a controller, by namespace
+}
+
+func newPartition(in *kubefile.Input) partition {
+	p := partition{in, map[types.UID][]int{}, map[[2]string][]int{}, map[string][]int{}}
+	for i, pod := range in.Pods {
+		if ref := metav1.GetControllerOfNoCopy(pod); ref != nil {
+			p.byUID[ref.UID] = append(p.byUID[ref.UID], i)
+			p.byName[[2]string{pod.Namespace, ref.Name}] = append(p.byName[[2]string{pod.Namespace, ref.Name}], i)
+		} else {
+			p.orphans[pod.Namespace] = append(p.orphans[pod.Namespace], i)
+		}
 	}
-	return fmt.Sprintf("%d other Jobs need", others)
+	return p
+}
+
+// of returns the objects for one Job. Its pods are, in the order of the input, those that it
+// controls, those of an earlier Job of the same name, and those without a controller.
+func (p partition) of(m *kubefile.Manifest, all Objects) Objects {
+	job := m.Job
+	at := slices.Concat(p.byUID[job.UID], p.byName[[2]string{job.Namespace, job.Name}], p.orphans[job.Namespace])
+	slices.Sort(at)
+	in := *p.in
+	in.Pods, in.PodsAt = nil, nil
+	for _, i := range slices.Compact(at) {
+		in.Pods, in.PodsAt = append(in.Pods, p.in.Pods[i]), append(in.PodsAt, p.in.PodsAt[i])
+	}
+	all.Input = &in
+	return all
 }

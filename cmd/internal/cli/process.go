@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -55,18 +56,9 @@ func Process(name string) Environment {
 // catch keeps the first Ctrl-C from ending the program, so that the program can print its
 // results. The second Ctrl-C ends it.
 func catch() (caught func() bool, release func()) {
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt)
-	was := false
-	return func() bool {
-		select {
-		case <-signals:
-			was = true
-			signal.Stop(signals)
-		default:
-		}
-		return was
-	}, func() { signal.Stop(signals) }
+	ctx, release := signal.NotifyContext(context.Background(), os.Interrupt)
+	context.AfterFunc(ctx, release)
+	return func() bool { return ctx.Err() != nil }, release
 }
 
 // terminal reports whether a file is a terminal or another character device. The null device

@@ -291,7 +291,7 @@ func newReport(in Objects, m *kubefile.Manifest, now time.Time, d decide.Decisio
 		Completed:   jobstatus.Indexes(final).Completed.String(),
 		Indexes:     mapped(slices.Collect(e.Indexes()), func(r why.IndexReason) index { return newIndex(r, policy) }),
 		Notes:       notes(in, m, e),
-		indexed:     isIndexed(job),
+		indexed:     jobstatus.IsIndexed(&job.Spec),
 		groups:      e.Groups(),
 		own:         len(in.Pods),
 	}
@@ -323,11 +323,6 @@ const mostEvents = 8
 
 func newEvent(m diagnose.Moment) event {
 	return event{known(m.At), utf8Only(m.Object), m.Warning, m.Reason, utf8Only(m.Message), m.Count, m.Pods}
-}
-
-func isIndexed(job *batchv1.Job) bool {
-	mode := job.Spec.CompletionMode
-	return mode != nil && *mode == batchv1.IndexedCompletion
 }
 
 // mapped applies f to each element. It never returns nil.

@@ -220,8 +220,7 @@ func (s *Simulate) titled(i int) titled {
 
 // locate adds the position to an error about a Job or an event.
 func (s *Simulate) locate(err error, job part) error {
-	var bound *simulation.BoundError
-	if errors.As(err, &bound) {
+	if bound, found := errors.AsType[*simulation.BoundError](err); found {
 		err = fmt.Errorf("%w (%s)", err, boundFlags[bound.Field])
 	}
 	if strings.HasPrefix(err.Error(), "events") {
@@ -247,8 +246,8 @@ func (s *Simulate) locateOne(err error, name string, job part) error {
 // server does not find it in the Job without them.
 func (p part) isSet(name string, err error) bool {
 	_, found := p.sets.over(name)
-	var e *field.Error
-	if len(p.sets) == 0 || !strings.HasPrefix(name, "spec.") || !errors.As(err, &e) {
+	e, single := errors.AsType[*field.Error](err)
+	if len(p.sets) == 0 || !strings.HasPrefix(name, "spec.") || !single {
 		return found
 	}
 	given := validation.Create(defaulting.Prepared(named(p.given)))

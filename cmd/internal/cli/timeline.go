@@ -9,6 +9,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 
 	"github.com/jobfate/jobfate/cmd/internal/simulation"
+	"github.com/jobfate/jobfate/jobstatus"
 )
 
 // timeline is the output of simulate with -o json: fields may be added, but none is removed
@@ -79,7 +80,7 @@ func refOfNew(job *batchv1.Job) jobRef {
 
 func newTimeline(n titled, job part, result *simulation.Result, r *recorder) timeline {
 	t := timeline{titled: n, Result: result, Statuses: r.writes, statusTexts: r.statusTexts,
-		indexed: isIndexed(job.Job)}
+		indexed: jobstatus.IsIndexed(&job.Job.Spec)}
 	if t.Statuses == nil {
 		t.Statuses = []statusWrite{}
 	}
