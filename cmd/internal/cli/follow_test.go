@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -136,16 +135,4 @@ type counted struct{ all []string }
 func (c *counted) Write(p []byte) (int, error) {
 	c.all = append(c.all, string(p))
 	return len(p), nil
-}
-
-// TestErrorsFromTheNetwork checks that an error cannot smuggle in a terminal sequence with
-// the bytes that mark the command's own sequences.
-func TestErrorsFromTheNetwork(t *testing.T) {
-	var out bytes.Buffer
-	env := testEnvironment()
-	env.Stdout, env.Stderr = &out, &out
-	env = env.Safe()
-	if status := env.Status("jobfate", errors.New("a server says "+control("\x1b[2J"))); status != exitInput || strings.Contains(out.String(), "\x1b") {
-		t.Errorf("got status %d and %q", status, out.String())
-	}
 }

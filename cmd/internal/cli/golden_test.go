@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,8 +14,13 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"pgregory.net/rapid"
+
+	"github.com/jobfate/jobfate/jobtest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -84,10 +90,11 @@ var formats = []struct {
 	{".yaml", []string{"-o", "yaml"}},
 }
 
+// TestGolden checks all of the output. Transcripts check that the exit status is 0 without --exit-status.
 func TestGolden(t *testing.T) {
 	for _, g := range goldens {
-		args := append([]string{"explain", "--now", g.now}, sampleFiles(t, g.sample)...)
-		checkFormats(t, g.name, g.reason, exitOK, args...)
+		args := append([]string{"explain", "--exit-status", "--now", g.now}, sampleFiles(t, g.sample)...)
+		checkFormats(t, g.name, g.reason, g.status, args...)
 	}
 }
 
@@ -140,17 +147,10 @@ func TestColorsOnlyColor(t *testing.T) {
 
 // TestEverySampleIsGolden checks that each sample is used.
 func TestEverySampleIsGolden(t *testing.T) {
-	used := map[string]bool{"README.md": true}
-	for _, g := range goldens {
-		used[g.sample] = true
-	}
-	entries, err := os.ReadDir(samples)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		if !used[e.Name()] {
-			t.Errorf("no test reads the sample %s", e.Name())
+	used := fmt.Sprint(goldens)
+	for _, folder := range glob(t, samples+"/[a-z]*") {
+		if !strings.Contains(used, " "+filepath.Base(folder)+" ") {
+			t.Errorf("no test reads the sample %s", folder)
 		}
 	}
 }
@@ -214,4 +214,109 @@ func fromYAML[T any](t rapid.TB, text string) (value T) {
 		t.Fatalf("%v in\n%s", err, text)
 	}
 	return value
+}
+
+// TestManyPods checks that the text stays short with many pods, and that the JSON is complete.
+func TestManyPods(t *testing.T) {
+	const n = 3000
+	pods := make([]string, n)
+	for i := range pods {
+		pods[i] = fmt.Sprintf(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p-%d","uid":"uid-%d","annotations":{%q:"%d"},"finalizers":[%q],`+
+			`"ownerReferences":[{"kind":"Job","name":"big","uid":"big-uid","controller":true}]},"spec":{},"status":{"phase":%q}}`,
+			i, i, batchv1.JobCompletionIndexAnnotation, i, batchv1.JobTrackingFinalizer, []string{"Failed", "Running", "Succeeded"}[i%3])
+	}
+	job := fmt.Sprintf(`{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"big","uid":"big-uid"},"spec":{"completions":%d,"parallelism":%d,`+
+		`"completionMode":"Indexed","backoffLimitPerIndex":1},"status":{}}`, 2*n, 2*n)
+	input := job + `{"apiVersion":"v1","kind":"List","items":[` + strings.Join(pods, ",") + "]}"
+	text := runWith(input, "explain")
+	if lines := strings.Count(text.Stdout, "\n"); text.Status != exitOK || lines > 150 || len(text.Stdout) > 20_000 {
+		t.Errorf("got status %d, %d lines, %d bytes: %s; want at most 150 lines and 20000 bytes", text.Status, lines, len(text.Stdout), text.Stderr)
+	}
+	for _, part := range []string{"  and 480 more (--all shows them)\n", " (2127 bytes): creating a pod\n", ": pending, limited by parallelism\n  (--all shows each index)\n", "… ("} {
+		checkPart(t, "stdout", text.Stdout, part)
+	}
+	all := runWith(input, "explain", "--all")
+	if strings.Contains(all.Stdout, "--all shows them") || strings.Count(all.Stdout, "\n") < n {
+		t.Errorf("with --all: got %d bytes, want everything", len(all.Stdout))
+	}
+	r := fromJSON[report](t, runWith(input, "explain", "-o", "json").Stdout)
+	if got := len(r.Creations) + len(r.Finalizers) + len(r.Indexes); len(r.Creations) != 500 || got < n {
+		t.Errorf("JSON: got %d creations and %d entries, want 500 and at least %d", len(r.Creations), got, n)
+	}
+}
+
+// TestColor checks when text is coloured.
+func TestColor(t *testing.T) {
+	files := sampleFiles(t, "finished")
+	for _, tc := range []struct {
+		reason string
+		shown  bool
+		env    map[string]string
+		flags  []string
+		want   bool
+	}{
+		{"a terminal", true, nil, nil, true},
+		{"a pipe", false, nil, nil, false},
+		{"https://no-color.org", true, map[string]string{"NO_COLOR": "1"}, nil, false},
+		{"a terminal without colours", true, map[string]string{"TERM": "dumb"}, nil, false},
+		{"never", true, nil, []string{"--color", "never"}, false},
+		{"always, in spite of the environment", false, map[string]string{"NO_COLOR": "1", "TERM": "dumb"}, []string{"--color", "always"}, true},
+		{"JSON has none", true, nil, []string{"-o", "json"}, false},
+	} {
+		env := testEnvironment()
+		env.StdoutTerminal, env.Getenv = tc.shown, func(name string) string { return tc.env[name] }
+		got := runIn(env, "", slices.Concat([]string{"explain"}, tc.flags, files)...)
+		if colored := strings.Contains(got.Stdout, "\x1b["); got.Status != exitOK || colored != tc.want {
+			t.Errorf("%s: got status %d, colours %t, want %t", tc.reason, got.Status, colored, tc.want)
+		}
+	}
+}
+
+// TestHintForInputFromATerminal checks that without a file, a user at a terminal gets a hint.
+func TestHintForInputFromATerminal(t *testing.T) {
+	env := testEnvironment()
+	env.StdinTerminal = true
+	if got := runIn(env, readFile(t, sampleFiles(t, "finished")[0]), "explain"); got.Status != exitOK || got.Stderr != "jobfate: reading standard input; end it with Ctrl-D\n" {
+		t.Errorf("got status %d and %q, want a hint about the standard input", got.Status, got.Stderr)
+	}
+}
+
+// printed returns the Job and its pods as kubectl get job,pods -o json does.
+func printed(job *batchv1.Job, pods []*corev1.Pod) string {
+	job = job.DeepCopy()
+	job.APIVersion, job.Kind = "batch/v1", "Job"
+	list := corev1.List{Items: []runtime.RawExtension{{Object: job}}}
+	list.APIVersion, list.Kind = "v1", "List"
+	for _, pod := range pods {
+		pod = pod.DeepCopy()
+		pod.APIVersion, pod.Kind = "v1", "Pod"
+		list.Items = append(list.Items, runtime.RawExtension{Object: pod})
+	}
+	return string(encode(list))
+}
+
+// TestRandomSnapshots explains random snapshots. Both formats must agree, and the
+// order of the pods must not matter.
+func TestRandomSnapshots(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := jobtest.Snapshots(jobtest.Wild()).Draw(t, "snapshot")
+		now := s.Now.UTC().Format(time.RFC3339)
+		text := runWith(printed(s.Job, s.Pods), "explain", "--now", now)
+		asJSON := runWith(printed(s.Job, s.Pods), "explain", "--now", now, "-o", "json")
+		if text.Status != exitOK || asJSON.Status != exitOK {
+			t.Fatalf("got %q and %q, want no error", text.Stderr, asJSON.Stderr)
+		}
+		r := fromJSON[report](t, asJSON.Stdout)
+		if want := r.Reason.Code + ": " + r.Reason.Text + "\n"; !strings.HasPrefix(text.Stdout, want) {
+			t.Fatalf("got text\n%s\nwant it to begin with %q", text.Stdout, want)
+		}
+		steps := len(r.Claims) + len(r.Deletions) + len(r.Creations) + len(r.Status) + len(r.Finalizers) + len(r.Settled)
+		if idle := strings.Contains(text.Stdout, "\nNext: nothing.\n"); idle != (steps == 0) {
+			t.Fatalf("got text\n%s\nwhere the JSON has %d steps", text.Stdout, steps)
+		}
+		slices.Reverse(s.Pods)
+		if again := runWith(printed(s.Job, s.Pods), "explain", "--now", now); again.Stdout != text.Stdout {
+			t.Fatalf("with the pods in reverse: got\n%s\nwant\n%s", again.Stdout, text.Stdout)
+		}
+	})
 }

@@ -1,43 +1,12 @@
 package cli
 
 import (
-	"strconv"
+	"errors"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 )
-
-func TestInputLimit(t *testing.T) {
-	text := strings.Replace(readFile(t, manifest("elastic.yaml")), "metadata:\n", "metadata:\n  uid: u\n", 1) + "status: {}\n"
-	large := text + strings.Repeat("# a comment\n", 100)
-	file, size := tempFile(t, "job.yaml", large), strconv.Itoa(len(large))
-	for _, tc := range []struct {
-		reason, limit, stdin string
-		status               int
-		want                 string // part of stderr; empty if that is
-	}{
-		{"a file of the size of the limit", size, "", exitOK, ""},
-		{"of more", "1k", "", exitInput, file + ": the input is larger than 1k; raise the limit with --max-input"},
-		{"all files together", size, text, exitInput, "standard input: the input is larger than " + size + "; raise the limit with --max-input"},
-		{"no quantity", "many", "", exitUsage, `invalid value "many" for flag -max-input: want a quantity, as in 1Gi`},
-		{"no bytes at all", "0", "", exitUsage, `invalid value "0" for flag -max-input`},
-	} {
-		for _, command := range []string{"validate", "explain"} {
-			files := []string{file}
-			if tc.stdin != "" {
-				files = append(files, "-")
-			}
-			got := runWith(tc.stdin, append([]string{command, "--max-input", tc.limit}, files...)...)
-			if got.Status != tc.status || (tc.want == "") != (got.Stderr == "") || !strings.Contains(got.Stderr, tc.want) {
-				t.Errorf("%s, %s: got status %d and %q, want %d and %q", command, tc.reason, got.Status, got.Stderr, tc.status, tc.want)
-			}
-		}
-	}
-	// A device that does not end.
-	if got := runWith("", "explain", "/dev/zero"); got.Status != exitInput || !strings.Contains(got.Stderr, "/dev/zero: this is binary data") {
-		t.Errorf("/dev/zero: got status %d and %q", got.Status, got.Stderr)
-	}
-}
 
 // TestReadingProgress checks what a terminal shows while much is read.
 func TestReadingProgress(t *testing.T) {
@@ -53,5 +22,42 @@ func TestReadingProgress(t *testing.T) {
 	}
 	if got, want := reading("JSON", 5<<20, 11<<20), "5 of 11 MB read"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestParseTime(t *testing.T) {
+	zone := time.FixedZone("", 2*60*60)
+	now := time.Date(2023, 8, 21, 12, 0, 9, 999, zone)
+	for text, want := range map[string]string{
+		"2023-08-21T10:00:00Z": "2023-08-21T10:00:00Z", "2023-08-21T10:00:00.5+01:00": "2023-08-21T09:00:00.5Z",
+		"2023-08-21T10:00:00": "2023-08-21T08:00:00Z", "2023-08-21T10:00": "2023-08-21T08:00:00Z", "2023-08-21 10:00:05": "2023-08-21T08:00:05Z", "2023-08-21 10:00": "2023-08-21T08:00:00Z",
+		"2023-08-21": "2023-08-20T22:00:00Z", "-10m": "2023-08-21T09:50:09Z", "+1h30m": "2023-08-21T11:30:09Z", "-0s": "2023-08-21T10:00:09Z",
+		"10m": "", "noon": "", "": "", "-": "", "10:00": "", "-10": "",
+	} {
+		got, err := parseTime(text, now)
+		if (err != nil) != (want == "") || err == nil && got.UTC().Format(time.RFC3339Nano) != want {
+			t.Errorf("%q: got %s and %v, want %q", text, got, err, want)
+		}
+	}
+	got := runWith("", append([]string{"explain", "--now", "-10m"}, sampleFiles(t, "finished")...)...)
+	checkPart(t, "explain --now -10m", got.Stdout, "at 2023-08-21T09:50:09Z")
+	ahead := strings.ReplaceAll(readFile(t, samples+"/cannot-start/pods.yaml"), "2023-08-21T09:50", "2023-08-21T10:50")
+	got = runWith("", "explain", samples+"/cannot-start/job.yaml", tempFile(t, "pods.yaml", ahead))
+	checkPart(t, "an input that is newer", got.Stdout, "ClockBehind: the input is 49m newer than the clock here: times count from its newest object, at 2023-08-21T10:50:00Z")
+}
+
+func TestVersion(t *testing.T) {
+	for _, arg := range []string{"--version", "-version", "version"} {
+		if got := runWith("", arg); got.Status != exitOK || !strings.HasPrefix(got.Stdout, "jobfate ") || !strings.Contains(got.Stdout, "go1.") || strings.Count(got.Stdout, "\n") != 1 {
+			t.Errorf("%s: got status %d and %q", arg, got.Status, got.Stdout)
+		}
+	}
+}
+
+func TestIndexes_inputThatCannotBeRead(t *testing.T) {
+	env := testEnvironment()
+	env.Stdin = iotest.ErrReader(errors.New("the disk is broken"))
+	if err := indexes(env, []string{"count", "-"}); err == nil || err.Error() != "the disk is broken" {
+		t.Errorf("got %v, want the error of the standard input", err)
 	}
 }

@@ -1,15 +1,19 @@
 package cli
 
 import (
-	"os"
+	"fmt"
+	"maps"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"pgregory.net/rapid"
 )
 
-const manifests = "../../testdata/manifests"
-
-func manifest(name string) string { return filepath.Join(manifests, name) }
+func manifest(name string) string { return filepath.Join("../../testdata/manifests", name) }
 
 func TestValidateGolden(t *testing.T) {
 	checkFormats(t, "validate-wrong", "there are errors", exitNo, "validate", manifest("wrong.yaml"))
@@ -20,14 +24,130 @@ func TestValidateGolden(t *testing.T) {
 
 // TestEveryManifestIsUsed checks that docs/command.md uses each manifest.
 func TestEveryManifestIsUsed(t *testing.T) {
-	entries, err := os.ReadDir(manifests)
-	if err != nil {
-		t.Fatal(err)
-	}
 	docs := readFile(t, "../../../docs/command.md")
-	for _, e := range entries {
-		if !strings.Contains(docs, "testdata/manifests/"+e.Name()) {
-			t.Errorf("docs/command.md does not use %s", e.Name())
+	for _, file := range glob(t, manifest("*")) {
+		if !strings.Contains(docs, "testdata/manifests/"+filepath.Base(file)) {
+			t.Errorf("docs/command.md does not use %s", file)
+		}
+	}
+}
+
+// TestCreations validates manifests to which test/kubernetes/e2e/plugin has recorded the answers of a real API server, and
+// compares the fields that are rejected. Unknown fields are all that such an answer names.
+func TestCreations(t *testing.T) {
+	const folder = "../../testdata/creations/"
+	lines := strings.Split(strings.TrimSpace(readFile(t, folder+"cases.tsv")), "\n")[1:]
+	for _, line := range lines {
+		f := append(strings.Split(line, "\t"), "", "")
+		old, now, _ := strings.Cut(strings.ReplaceAll(f[2], `\n`, "\n"), " => ")
+		text := strings.Replace(readFile(t, folder+f[1]+".yaml"), old, now, 1)
+		out := fromJSON[verdicts](t, runWith(text, "validate", "-o", "json").Stdout)
+		var got, unknown []string
+		for _, e := range out.Jobs[0].Errors {
+			got = append(got, e.Field)
+			if e.Rule == "UnknownField" {
+				unknown = append(unknown, e.Field)
+			}
+		}
+		if unknown != nil {
+			got = unknown
+		}
+		slices.Sort(got)
+		if fields := strings.Join(slices.Compact(got), " "); fields != f[3] {
+			t.Errorf("%s of %s: got %q, want %q", f[0], f[1], fields, f[3])
+		}
+	}
+}
+
+func TestEveryTrapIsTested(t *testing.T) {
+	transcript := readFile(t, "testdata/transcripts/traps.txt")
+	for _, trap := range trapTable {
+		if trap.short == "" {
+			t.Errorf("%s has no description", trap.rule)
+		}
+		if !strings.Contains(transcript, fmt.Sprintf(`"rule": %q`, trap.rule)) {
+			t.Errorf("the transcript of traps has no %s", trap.rule)
+		}
+	}
+}
+
+func TestSuggestion(t *testing.T) {
+	for path, want := range map[string]string{
+		"spec.backofflimit": "spec.backoffLimit", "spec.backOffLimitPerIndex": "spec.backoffLimitPerIndex", "spec.podFailurePolicy.rules[3].onExitCode": "spec.podFailurePolicy.rules[3].onExitCodes",
+		"metdata": "metadata", "spec.template.spec.containers[0].comand": "spec.template.spec.containers[0].command", "spec.nothing": "", "nowhere.at.all": "", "": "", "spec.template.metadata.lables": "spec.template.metadata.labels",
+	} {
+		if got := suggestion(reflect.TypeFor[batchv1.Job](), path); got != want {
+			t.Errorf("%s: got %q, want %q", path, got, want)
+		}
+	}
+}
+
+// TestSARIF checks what a CI system reads.
+func TestSARIF(t *testing.T) {
+	got := runWith("", "validate", "-o", "sarif", manifest("wrong.yaml"))
+	if got.Status != exitNo {
+		t.Errorf("got status %d, want %d", got.Status, exitNo)
+	}
+	checkGolden(t, "validate-wrong.sarif", got.Stdout)
+	log := fromJSON[sarifLog](t, got.Stdout)
+	for _, r := range log.Runs[0].Tool.Driver.Rules {
+		if r.Short.Text == "" || strings.Contains(r.Short.Text, "unknown error") {
+			t.Errorf("got %+v, want a description", r)
+		}
+	}
+	for file, want := range map[string]string{"a b.yaml": "a%20b.yaml", "/tmp/ü.yaml": "file:///tmp/%C3%BC.yaml", "a/b.yaml": "a/b.yaml"} {
+		if got := uri(file); got != want {
+			t.Errorf("%s: got %s, want %s", file, got, want)
+		}
+	}
+}
+
+// Any part of the manifest, of the old Job and of its annotation may be anything. There is an
+// answer or an error.
+func TestUpdate_anyInput(t *testing.T) {
+	live, job := readFile(t, manifest("elastic-live.yaml")), readFile(t, manifest("elastic.yaml"))
+	old := filepath.Join(t.TempDir(), "old.json")
+	rapid.Check(t, func(t *rapid.T) {
+		was, now := fromYAML[map[string]any](t, live), fromYAML[map[string]any](t, job)
+		calm := rapid.SampledFrom([]int{5, 50, 200}).Draw(t, "calm")
+		metadata := was["metadata"].(map[string]any)
+		annotations := metadata["annotations"].(map[string]any)
+		applied := fromJSON[map[string]any](t, annotations["kubectl.kubernetes.io/last-applied-configuration"].(string))
+		disturb(t, calm, applied)
+		annotations["kubectl.kubernetes.io/last-applied-configuration"] = string(encode(applied))
+		disturb(t, calm, was)
+		disturb(t, calm, now)
+		writeFile(t, old, string(encode(was)))
+		got := runWith(string(encode(now)), "validate", "--old", old)
+		if !slices.Contains([]int{exitOK, exitInput, exitNo}, got.Status) || (got.Stdout == "") != (got.Status == exitInput) {
+			t.Fatalf("got status %d, %q and %q", got.Status, got.Stdout, got.Stderr)
+		}
+	})
+}
+
+// disturb adds keys, and replaces one of kept+1 values on average.
+func disturb(t *rapid.T, kept int, out any) {
+	now := func() bool { return rapid.IntRange(0, kept).Draw(t, "disturb") == 0 }
+	other := func(value any) any {
+		if !now() {
+			disturb(t, kept, value)
+			return value
+		}
+		return rapid.SampledFrom([]any{nil, "", "a", 1, -1, true, []any{}, []any{nil}, []any{"a", 1}, map[string]any{}, map[string]any{"name": "main", "a": nil},
+			[]any{map[string]any{"name": "main"}, map[string]any{"name": "main"}}, map[string]any{"$patch": "delete"}}).Draw(t, "value")
+	}
+	switch out := out.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(out)) {
+			out[key] = other(out[key])
+		}
+		if now() {
+			key := rapid.SampledFrom([]string{"$patch", "$setElementOrder/containers", "$retainKeys", "volumes", "a.b", ""}).Draw(t, "key")
+			out[key] = other(nil)
+		}
+	case []any:
+		for i := range out {
+			out[i] = other(out[i])
 		}
 	}
 }
