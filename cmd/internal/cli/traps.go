@@ -175,8 +175,9 @@ func endlessIgnore(job *batchv1.Job, warn warning) {
 	for i, rule := range rules {
 		ignores := rule.Action == batchv1.PodFailurePolicyActionIgnore && rule.OnExitCodes != nil
 		if ignores && shadowOf(rules, i) < 0 {
-			warn(fmt.Sprintf("spec.podFailurePolicy.rules[%d].action", i), "a pod that always fails this way is "+
-				"replaced forever, because no limit counts it; set activeDeadlineSeconds, or ignore only pod conditions")
+			warn(fmt.Sprintf("spec.podFailurePolicy.rules[%d].action", i),
+				"a pod that always fails this way is replaced forever, because no limit counts it; set "+
+					"activeDeadlineSeconds, or ignore only pod conditions")
 		}
 	}
 }
