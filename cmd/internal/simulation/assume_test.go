@@ -23,25 +23,44 @@ func pendingSince(pod *corev1.Pod, since time.Time) {
 	pod.Status = corev1.PodStatus{Phase: corev1.PodPending}
 }
 
-func unschedulable(pod *corev1.Pod, now time.Time, d time.Duration) {
-	pendingSince(pod, now.Add(-d))
-	pod.Status.Conditions = []corev1.PodCondition{{
-		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,
-		LastTransitionTime: pod.CreationTimestamp, Message: "0/3 nodes are available: 3 Insufficient cpu.",
-	}}
+// refusedCreation is the event of a pod of the Job that was not created a minute ago.
+func refusedCreation(job *batchv1.Job, now time.Time, message string) *corev1.Event {
+	return &corev1.Event{
+		InvolvedObject: corev1.ObjectReference{Kind: "Job", UID: job.UID}, Reason: "FailedCreate", Type: corev1.EventTypeWarning,
+		Message: "Error creating: " + message, LastTimestamp: metav1.NewTime(now.Add(-time.Minute)),
+	}
 }
 
-// took sets how long a succeeded pod has run.
-func took(pod *corev1.Pod, _ time.Time, d time.Duration) {
-	end := *pod.Status.ContainerStatuses[0].State.Terminated
-	end.StartedAt = metav1.NewTime(end.FinishedAt.Add(-d))
-	pod.Status.ContainerStatuses[0].State.Terminated = &end
-}
-
-// cannotPull leaves a pod on its node, without its image.
-func cannotPull(pod *corev1.Pod, now time.Time, d time.Duration) {
-	starting(pod, now, d)
-	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}}}
+// changes are what may be with a pod of a snapshot, since some time.
+var changes = map[string]func(pod *corev1.Pod, now time.Time, since time.Duration){
+	"unchanged": func(*corev1.Pod, time.Time, time.Duration) {},
+	"failed":    func(pod *corev1.Pod, _ time.Time, _ time.Duration) { pod.Status.Phase = corev1.PodFailed },
+	"unschedulable": func(pod *corev1.Pod, now time.Time, d time.Duration) {
+		pendingSince(pod, now.Add(-d))
+		pod.Status.Conditions = []corev1.PodCondition{{
+			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,
+			LastTransitionTime: pod.CreationTimestamp, Message: "0/3 nodes are available: 3 Insufficient cpu.",
+		}}
+	},
+	"starting": starting,
+	"cannotPull": func(pod *corev1.Pod, now time.Time, d time.Duration) {
+		starting(pod, now, d)
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}}}
+	},
+	"runs": runs,
+	"onNodeA": func(pod *corev1.Pod, now time.Time, d time.Duration) {
+		runs(pod, now, d)
+		pod.Spec.NodeName = "node-a"
+	},
+	"took": func(pod *corev1.Pod, _ time.Time, d time.Duration) { // how long a succeeded pod has run
+		end := *pod.Status.ContainerStatuses[0].State.Terminated
+		end.StartedAt = metav1.NewTime(end.FinishedAt.Add(-d))
+		pod.Status.ContainerStatuses[0].State.Terminated = &end
+	},
+	"terminating": func(pod *corev1.Pod, now time.Time, d time.Duration) {
+		at, grace := metav1.NewTime(now.Add(30*time.Second-d)), int64(30)
+		pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = &at, &grace
+	},
 }
 
 // runs sets how long a pod has been running.
@@ -52,29 +71,6 @@ func runs(pod *corev1.Pod, now time.Time, d time.Duration) {
 	for i := range pod.Status.ContainerStatuses {
 		pod.Status.ContainerStatuses[i].State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: since}}
 	}
-}
-
-// refusedCreation is the event of a pod of the Job that was not created a minute ago.
-func refusedCreation(message string) func(*batchv1.Job, time.Time) *corev1.Event {
-	return func(job *batchv1.Job, now time.Time) *corev1.Event {
-		return &corev1.Event{
-			InvolvedObject: corev1.ObjectReference{Kind: "Job", UID: job.UID}, Reason: "FailedCreate", Type: corev1.EventTypeWarning,
-			Message: "Error creating: " + message, LastTimestamp: metav1.NewTime(now.Add(-time.Minute)),
-		}
-	}
-}
-
-// terminating sets how long a pod has been terminating.
-func terminating(pod *corev1.Pod, now time.Time, d time.Duration) {
-	at, grace := metav1.NewTime(now.Add(30*time.Second-d)), int64(30)
-	pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = &at, &grace
-}
-
-// changes are what may be with a pod of a snapshot, since some time.
-var changes = map[string]func(pod *corev1.Pod, now time.Time, since time.Duration){
-	"unschedulable": unschedulable, "took": took, "runs": runs, "terminating": terminating, "cannotPull": cannotPull, "starting": starting, "onNodeA": onNodeA,
-	"unchanged": func(*corev1.Pod, time.Time, time.Duration) {},
-	"failed":    func(pod *corev1.Pod, _ time.Time, _ time.Duration) { pod.Status.Phase = corev1.PodFailed },
 }
 
 // refusals are messages of events.
@@ -104,7 +100,7 @@ func assumed(t *testing.T, d *datadriven.TestData, job *batchv1.Job, lines strin
 		}
 	}
 	if event != "" {
-		live.Evidence.Events = []*corev1.Event{refusedCreation(refusals[event])(job, live.Now)}
+		live.Evidence.Events = []*corev1.Event{refusedCreation(job, live.Now, refusals[event])}
 	}
 	if d.HasArg("unreachable") {
 		live.Evidence.Nodes = []*corev1.Node{unreachable}
@@ -121,12 +117,6 @@ func durationOf(t *testing.T, text string) time.Duration {
 		t.Fatal(err)
 	}
 	return d
-}
-
-// onNodeA puts a pod on node-a, where it has run for some time.
-func onNodeA(pod *corev1.Pod, now time.Time, d time.Duration) {
-	runs(pod, now, d)
-	pod.Spec.NodeName = "node-a"
 }
 
 func minute(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = new(int64(60)) }
@@ -175,7 +165,7 @@ func TestStuckPodsStay(t *testing.T) {
 		message := rapid.SampledFrom([]string{"", "exceeded quota", "admission webhook denied the request"}).Draw(r, "event")
 		if message != "" && job.Status.Active > 0 {
 			live.Pods = live.Pods[:len(live.Pods)-1]
-			live.Evidence.Events = []*corev1.Event{refusedCreation(message)(job, live.Now)}
+			live.Evidence.Events = []*corev1.Event{refusedCreation(job, live.Now, message)}
 		}
 		stuck := map[string]bool{}
 		for _, pod := range live.Pods {
