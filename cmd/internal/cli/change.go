@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -47,12 +48,9 @@ func valueOf[T any](p *T) any {
 
 // uncounted returns the lists, empty instead of nil: for the controller both are the same.
 func uncounted(s *batchv1.JobStatus) batchv1.UncountedTerminatedPods {
-	lists := batchv1.UncountedTerminatedPods{Succeeded: []types.UID{}, Failed: []types.UID{}}
-	if u := s.UncountedTerminatedPods; u != nil {
-		lists.Succeeded = append(lists.Succeeded, u.Succeeded...)
-		lists.Failed = append(lists.Failed, u.Failed...)
-	}
-	return lists
+	u := cmp.Or(s.UncountedTerminatedPods, &batchv1.UncountedTerminatedPods{})
+	return batchv1.UncountedTerminatedPods{Succeeded: append([]types.UID{}, u.Succeeded...),
+		Failed: append([]types.UID{}, u.Failed...)}
 }
 
 // changes returns the differences between two statuses. A nil next means no change.

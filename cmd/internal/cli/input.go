@@ -40,29 +40,17 @@ func (l *sizeLimit) Set(text string) error {
 	return nil
 }
 
-// inputLimit limits the bytes that are read from all files together.
-type inputLimit struct {
-	limit sizeLimit
-	left  int64
-}
-
-func newInputLimit(limit sizeLimit) *inputLimit {
-	if limit.IsZero() {
-		limit.Quantity = defaultInput
-	}
-	return &inputLimit{limit: limit, left: limit.Value()}
-}
-
-// limitedReader fails once the limit is exceeded. Its errors do not name the file, because
+// limitedReader fails once all files together exceed the limit. Its errors do not name the file, because
 // those of kubefile do.
 type limitedReader struct {
 	io.Reader
-	*inputLimit
+	limit sizeLimit
+	left  *int64 // bytes of all files
 }
 
 func (r limitedReader) Read(p []byte) (int, error) {
-	n, err := r.Reader.Read(p[:min(int64(len(p)), r.left+1)])
-	if r.left -= int64(n); r.left < 0 {
+	n, err := r.Reader.Read(p[:min(int64(len(p)), *r.left+1)])
+	if *r.left -= int64(n); *r.left < 0 {
 		return 0, fmt.Errorf("the input is larger than %s; raise the limit with --max-input", r.limit.String())
 	}
 	if named, ok := err.(*fs.PathError); ok {
@@ -115,8 +103,12 @@ func ReadManifests(env Environment, names ...string) (in *kubefile.Input, err er
 func withFiles(env Environment, names []string, f func([]kubefile.Source) error) error {
 	names = withFolders(names)
 	sources := make([]kubefile.Source, len(names))
-	limit, p := newInputLimit(env.maxInput), newProgress(env)
+	limit, p := env.maxInput, newProgress(env)
 	defer p.clear()
+	if limit.IsZero() {
+		limit.Quantity = defaultInput
+	}
+	left := limit.Value()
 	read := false
 	for i, name := range names {
 		s := &sources[i]
@@ -130,20 +122,20 @@ func withFiles(env Environment, names []string, f func([]kubefile.Source) error)
 				fmt.Fprintln(env.Stderr, env.Name+": reading standard input; end it with Ctrl-D")
 			}
 			read = true
-			s.Name, s.Reader = standardInput, limitedReader{env.Stdin, limit}
+			s.Name, s.Reader = standardInput, limitedReader{env.Stdin, limit, &left}
 			continue
 		}
 		file, err := os.Open(name)
 		if err != nil { // like an error of reading, it does not keep the other files from being read
-			s.Reader = limitedReader{failedReader{err}, limit}
+			s.Reader = limitedReader{failedReader{err}, limit, &left}
 			continue
 		}
 		defer file.Close()
-		s.Reader = limitedReader{file, limit}
+		s.Reader = limitedReader{file, limit, &left}
 		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
-			s.Size = int(min(info.Size(), limit.left))
+			s.Size = int(min(info.Size(), left))
 		} else if err == nil && info.IsDir() {
-			s.Reader = limitedReader{failedReader{errEmptyFolder}, limit}
+			s.Reader = limitedReader{failedReader{errEmptyFolder}, limit, &left}
 		}
 	}
 	return f(sources)

@@ -343,12 +343,10 @@ func newCause(c diagnose.Cause) cause {
 		append([]string{}, c.Evidence...), c.Attention, c.Names}
 }
 
-func newClaim(c decide.Claim) claim {
-	return claim{Pod: c.Pod.Name, Action: c.Action}
-}
+func newClaim(c decide.Claim) claim { return claim{c.Pod.Name, c.Action} }
 
 func newDeletion(d decide.Deletion) deletion {
-	return deletion{Pod: d.Pod.Name, Cause: string(d.Cause), FinalizerFirst: d.StripFirst}
+	return deletion{d.Pod.Name, string(d.Cause), d.StripFirst}
 }
 
 func newCreation(c decide.Creation) creation {

@@ -21,16 +21,14 @@ type (
 		Runs    []sarifRun `json:"runs"`
 	}
 	sarifRun struct {
-		Tool       sarifTool     `json:"tool"`
+		Tool struct {
+			Driver struct {
+				Name  string      `json:"name"`
+				Rules []sarifRule `json:"rules"`
+			} `json:"driver"`
+		} `json:"tool"`
 		ColumnKind string        `json:"columnKind"`
 		Results    []sarifResult `json:"results"`
-	}
-	sarifTool struct {
-		Driver sarifDriver `json:"driver"`
-	}
-	sarifDriver struct {
-		Name  string      `json:"name"`
-		Rules []sarifRule `json:"rules"`
 	}
 	sarifRule struct {
 		ID    string    `json:"id"`
@@ -62,7 +60,7 @@ type (
 // decides.
 func (all verdicts) sarif(unreadable []error) sarifLog {
 	run := sarifRun{ColumnKind: "unicodeCodePoints", Results: []sarifResult{}}
-	run.Tool.Driver = sarifDriver{Name: "jobfate", Rules: []sarifRule{}}
+	run.Tool.Driver.Name, run.Tool.Driver.Rules = "jobfate", []sarifRule{}
 	rules := map[string]bool{}
 	add := func(rule, level, message string, at ...sarifLocation) {
 		rules[rule] = true
