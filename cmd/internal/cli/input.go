@@ -83,26 +83,25 @@ func (env *Environment) parseFiles(fs *flag.FlagSet, usage string, args []string
 
 // readFiles reads Jobs and their pods.
 func readFiles(env Environment, names []string) (in Objects, err error) {
-	err = withFiles(env, names, func(sources []kubefile.Source) (err error) {
-		in.Input, err = kubefile.ReadWith(diagnose.Reads, sources...)
+	err = withFiles(env, func(sources [][]kubefile.Source) (err error) {
+		in.Input, err = kubefile.ReadWith(diagnose.Reads, sources[0]...)
 		return err
-	})
+	}, names)
 	return in, err
 }
 
 // ReadManifests reads the Jobs in files, and the templates of CronJobs.
 func ReadManifests(env Environment, names ...string) (in *kubefile.Input, err error) {
-	err = withFiles(env, names, func(sources []kubefile.Source) (err error) {
-		in, err = kubefile.ReadManifests(sources...)
+	err = withFiles(env, func(sources [][]kubefile.Source) (err error) {
+		in, err = kubefile.ReadManifests(sources[0]...)
 		return err
-	})
+	}, names)
 	return in, err
 }
 
-// withFiles opens the files, the standard input for -, and calls f with them. Long reads show their progress.
-func withFiles(env Environment, names []string, f func([]kubefile.Source) error) error {
-	names = withFolders(names)
-	sources := make([]kubefile.Source, len(names))
+// withFiles opens groups of files, the standard input for -, and calls f with them. Long reads show their progress.
+func withFiles(env Environment, f func(groups [][]kubefile.Source) error, groups ...[]string) error {
+	sources := make([][]kubefile.Source, len(groups))
 	limit, p := env.maxInput, newProgress(env)
 	defer p.clear()
 	if limit.IsZero() {
@@ -110,38 +109,54 @@ func withFiles(env Environment, names []string, f func([]kubefile.Source) error)
 	}
 	left := limit.Value()
 	read := false
-	for i, name := range names {
-		s := &sources[i]
-		s.Name = name
-		s.Progress = func(kind string, done, total int) { p.show("%s", reading(kind, done, total)) }
-		if name == "-" {
-			if read {
+	for i, names := range groups {
+		for _, name := range withFolders(names) {
+			reader, size := env.Stdin, 0
+			switch {
+			case name == "-" && read:
 				return Misused("standard input (-) is given twice")
+			case name == "-":
+				read, name = true, standardInput
+				if env.StdinTerminal {
+					fmt.Fprintln(env.Stderr, env.Name+": reading standard input; end it with Ctrl-D")
+				}
+			default:
+				file, err := os.Open(name)
+				defer file.Close()
+				reader, size = opened(file, err, left)
 			}
-			if env.StdinTerminal {
-				fmt.Fprintln(env.Stderr, env.Name+": reading standard input; end it with Ctrl-D")
-			}
-			read = true
-			s.Name, s.Reader = standardInput, limitedReader{env.Stdin, limit, &left}
-			continue
-		}
-		file, err := os.Open(name)
-		if err != nil { // like an error of reading, it does not keep the other files from being read
-			s.Reader = limitedReader{failedReader{err}, limit, &left}
-			continue
-		}
-		defer file.Close()
-		s.Reader = limitedReader{file, limit, &left}
-		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
-			s.Size = int(min(info.Size(), left))
-		} else if err == nil && info.IsDir() {
-			s.Reader = limitedReader{failedReader{errEmptyFolder}, limit, &left}
+			sources[i] = append(sources[i], kubefile.Source{Name: name, Size: size,
+				Reader:   limitedReader{reader, limit, &left},
+				Progress: func(kind string, done, total int) { p.show("%s", reading(kind, done, total)) }})
 		}
 	}
 	return f(sources)
 }
 
+// opened returns what reads a file, and its size of at most most bytes, if that is known. An error of opening is like
+// one of reading: it does not keep the other files from being read.
+func opened(file *os.File, err error, most int64) (r io.Reader, size int) {
+	if err != nil {
+		return failedReader{err}, 0
+	}
+	switch info, err := file.Stat(); {
+	case err == nil && info.IsDir():
+		return failedReader{errEmptyFolder}, 0
+	case err == nil && info.Mode().IsRegular():
+		return file, int(min(info.Size(), most))
+	}
+	return file, 0
+}
+
 var errEmptyFolder = errors.New("the folder has no file *.yaml, *.yml or *.json; folders within it are not read")
+
+// given returns the name of a file unless it is empty.
+func given(name string) []string {
+	if name == "" {
+		return nil
+	}
+	return []string{name}
+}
 
 // withFolders replaces each folder by the YAML and JSON files in it, as kubectl does, unless there
 // are none.

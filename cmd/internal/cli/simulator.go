@@ -270,19 +270,10 @@ func (p part) immutable() (fields []string) {
 
 // read reads the Jobs, of which the first may be given, and the scenario.
 func (s *Simulate) read(env Environment, in *kubefile.Input, files []string) error {
-	files = withFolders(files)
-	var against, scenario []string
-	if s.against != "" {
-		against = withFolders([]string{s.against})
-	}
-	if s.scenarioFile != "" {
-		scenario = []string{s.scenarioFile}
-	}
 	patches := mapped(s.patches, func(p patchFile) string { return p.name })
-	all := slices.Concat(files, patches, against, scenario)
-	return withFiles(env, all, func(sources []kubefile.Source) (err error) {
+	return withFiles(env, func(sources [][]kubefile.Source) (err error) {
 		if in == nil {
-			_, in, err = readStart(s.job, "; --job selects one", sources[:len(files)])
+			_, in, err = readStart(s.job, "; --job selects one", sources[0])
 		}
 		if err != nil {
 			return err
@@ -292,20 +283,18 @@ func (s *Simulate) read(env Environment, in *kubefile.Input, files []string) err
 			return err
 		}
 		for i, p := range slices.Backward(s.patches) { // each is put first
-			if err := p.read(sources[len(files)+i]); err != nil {
+			if err := p.read(sources[1][i]); err != nil {
 				return err
 			}
 		}
-		sources = sources[len(files)+len(patches):]
 		second := first
 		if s.against != "" {
-			if _, in, err = readStart("", "", sources[:len(against)]); err != nil {
+			if _, in, err = readStart("", "", sources[2]); err != nil {
 				return err
 			}
 			if second, err = s.start(in); err != nil {
 				return err
 			}
-			sources = sources[len(against):]
 			if first.live != nil || second.live != nil {
 				return errors.New("--against compares two Jobs from their creation, but one of them has a " +
 					"status; add --from-creation to ignore it")
@@ -314,8 +303,8 @@ func (s *Simulate) read(env Environment, in *kubefile.Input, files []string) err
 		if s.jobs, err = s.parts(first, second); err != nil || s.scenarioFile == "" {
 			return errors.Join(err, s.setLimit())
 		}
-		return errors.Join(s.readScenario(sources[0]), s.setLimit())
-	})
+		return errors.Join(s.readScenario(sources[3][0]), s.setLimit())
+	}, files, patches, given(s.against), given(s.scenarioFile))
 }
 
 // parts applies the overrides, and gives two Jobs distinct names.

@@ -93,22 +93,17 @@ func validateFiles(env Environment, args []string) error {
 	if err != nil {
 		return err
 	}
-	var olds []string
-	if old != "" {
-		olds = withFolders([]string{old})
-	}
 	var before *kubefile.Manifest
 	var in *kubefile.Input
-	err = withFiles(env, slices.Concat(olds, files), func(sources []kubefile.Source) (err error) {
+	err = withFiles(env, func(sources [][]kubefile.Source) (err error) {
 		if old != "" {
-			if before, _, err = readStart("", "", sources[:len(olds)]); err != nil {
+			if before, _, err = readStart("", "", sources[0]); err != nil {
 				return err
 			}
-			sources = sources[len(olds):]
 		}
-		in, err = kubefile.ReadManifests(sources...)
+		in, err = kubefile.ReadManifests(sources[1]...)
 		return err
-	})
+	}, given(old), files)
 	switch {
 	case err == nil:
 		return c.Print(env, before, in)
