@@ -7,8 +7,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 )
 
-// Bounds limit the memory and the time of a simulation. A zero field means the bound of
-// DefaultBounds.
+// Bounds limit the memory and the time of a simulation. The zero Bounds are DefaultBounds.
 type Bounds struct {
 	// Pods is the total number of pods, and AtOnce the number of pods that the Job may need
 	// at once. For AtOnce a pod counts once for every ten of its containers.
@@ -23,12 +22,6 @@ type Bounds struct {
 // DefaultBounds returns the default bounds.
 func DefaultBounds() Bounds {
 	return Bounds{Pods: 500_000, AtOnce: 20_000, Events: 10_000, Steps: 200_000_000}
-}
-
-func (b Bounds) orDefault() Bounds {
-	d := DefaultBounds()
-	return Bounds{cmp.Or(b.Pods, d.Pods), cmp.Or(b.AtOnce, d.AtOnce), cmp.Or(b.Events, d.Events),
-		cmp.Or(b.Steps, d.Steps)}
 }
 
 // BoundError is the error of a simulation that exceeds one of its Bounds.

@@ -16,7 +16,7 @@ type Settings struct {
 	Options []decide.Option
 	// Live is set for an existing Job. The simulation continues from this state.
 	Live *Live
-	// Bounds limit the simulation; zero fields have the values of DefaultBounds.
+	// Bounds limit the simulation.
 	Bounds Bounds
 	// Continue reports whether to go on. It is called before each sync, with the virtual
 	// time and the number of pods so far. If it returns false, the simulation is

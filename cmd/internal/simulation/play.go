@@ -84,7 +84,7 @@ func newPlay(job *batchv1.Job, scenario Scenario, settings Settings) (*play, err
 		lanes:    lanes{byIndex: map[int32]*Lane{}},
 		result:   Result{Waits: []Wait{}, Conditions: []Condition{}, Happened: []Happening{}},
 	}
-	p.Bounds = p.Bounds.orDefault()
+	p.Bounds = cmp.Or(p.Bounds, DefaultBounds())
 	if err := p.Bounds.checkEvents(len(scenario.Events)); err != nil {
 		return nil, err
 	}

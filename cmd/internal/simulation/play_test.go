@@ -299,3 +299,33 @@ func TestLargeJob(t *testing.T) {
 		t.Errorf("a sync reads %d pods, want at most %d", most, 2*parallelism)
 	}
 }
+
+// TestSlim simulates a Job whose template is larger than a mebibyte. Its pods do not contain the
+// whole template, and have the same outcomes as the pods of a small template.
+func TestSlim(t *testing.T) {
+	large := func(s *batchv1.JobSpec) {
+		s.ManualSelector, s.Selector = new(true), &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}, MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "c", Operator: metav1.LabelSelectorOpExists}}}
+		s.Template.Labels = map[string]string{"a": "b", "c": "d", "e": "f"}
+		s.Template.Annotations = map[string]string{"note": strings.Repeat("x", 1<<20)}
+		s.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "E", Value: strings.Repeat("x", 1<<20)}}
+		s.Template.Spec.InitContainers = []corev1.Container{{Name: "sidecar", Image: "i", RestartPolicy: new(corev1.ContainerRestartPolicyAlways), Args: []string{strings.Repeat("x", 1<<20)}}}
+	}
+	s := Scenario{Pods: []Behaviour{{Indexes: "1", Exits: []int32{42}}}}
+	p, err := newPlay(indexed(3, 1, ignoreDisruptions, large), s, Settings{KeepCounted: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := p.run()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := Play(indexed(3, 1, ignoreDisruptions), s, Settings{})
+	if err != nil || drawn(got) != drawn(want) {
+		t.Errorf("got %v and\n%s\nwant\n%s", err, drawn(got), drawn(want))
+	}
+	for _, pod := range p.cluster.Pods() {
+		if size := pod.Size(); size > 10_000 {
+			t.Errorf("pod %s has %d bytes", pod.Name, size)
+		}
+	}
+}
