@@ -180,6 +180,7 @@ func TestPodsWithoutAController(t *testing.T) {
 	kube.Edit(s.server, "default", "a-2", func(pod *corev1.Pod) { pod.OwnerReferences = nil })
 	s.want(0, []string{"a"}, "Job default/a, 2 pods", "\n  adopt pod a-2\n")
 	s.want(0, []string{"--all", "-o", "yaml"}, "claims:\n  - action: adopt\n    pod: a-2\n")
+	s.want(0, nil, "No Job needs attention (--all lists 1 Job).\n")
 }
 
 // manual creates a Job with a manual selector.

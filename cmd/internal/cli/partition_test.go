@@ -87,35 +87,6 @@ func TestPartition(t *testing.T) {
 	}
 }
 
-// TestListOmitsHealthyJobs checks which Jobs a list omits.
-func TestListOmitsHealthyJobs(t *testing.T) {
-	in, env := namespaceOf(4), testEnvironment()
-	in.Pods, in.PodsAt = nil, nil
-	in.Jobs[1].Job.Spec.Suspend = new(true)
-	in.Jobs[2].Job.Spec.Template.Labels = nil // an invalid Job
-	in.Notes = []Note{NewNote("Code", "something is \xff%s\xfe", "missing")}
-	x := &Explain{Troubled: true}
-	v, err := x.List(env, in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	const note = "Code: something is \uFFFDmissing\uFFFD\n"
-	if got := v.text(paint{}, false); !strings.Contains(got, "MESSAGE\nab     0/3                      <unknown>   Suspended   the Job is suspended\n2 ") || !strings.HasSuffix(got, "\n2 other Jobs need no attention (--all lists them).\n"+note) {
-		t.Errorf("got %q", got)
-	}
-	if err := x.Answer(v); err == nil || !strings.Contains(err.Error(), "job/ac: spec.template.metadata.labels: ") {
-		t.Errorf("got %v, want what is wrong with the third Job", err)
-	}
-	in.Jobs = in.Jobs[:1]
-	if v, _ = x.List(env, in); v.text(paint{}, false) != "No Job needs attention (--all lists 1 Job).\n"+note {
-		t.Errorf("got %q", v.text(paint{}, false))
-	}
-	in.Jobs = nil
-	if v, _ = x.List(env, in); v.text(paint{}, false) != "No Job was found.\n"+note || v.Reason() != "" || v.Ended() {
-		t.Errorf("got %q", v.text(paint{}, false))
-	}
-}
-
 // TestListWidth checks that the width of a terminal cuts the lines of a table, unless --all is given.
 func TestListWidth(t *testing.T) {
 	files := append(sampleFiles(t, "failed-by-rule"), sampleFiles(t, "finished")...)
