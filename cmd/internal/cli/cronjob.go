@@ -68,7 +68,7 @@ type cronRun struct {
 // CronJob explains the first CronJob.
 func (x *Explain) CronJob(env Environment, in Objects) (*View, error) {
 	r := x.cronJob(in, in.evidence(), in.CronJobs[0], x.now(env, &in))
-	r.Unreadable = messages(in.Unreadable)
+	r.Unreadable = mapped(in.Unreadable, error.Error)
 	return &View{crons: []*cronReport{r}, unreadable: r.Unreadable, err: in.Err()}, nil
 }
 

@@ -112,7 +112,7 @@ func (x *Explain) One(env Environment, in Objects) (*View, error) {
 	if err != nil {
 		return nil, errors.Join(in.Err(), err)
 	}
-	r.Unreadable = messages(in.Unreadable)
+	r.Unreadable = mapped(in.Unreadable, error.Error)
 	for _, cron := range in.CronJobs {
 		c := x.cronJob(in, evidence, cron, now).Reason
 		switch {
@@ -127,9 +127,6 @@ func (x *Explain) One(env Environment, in Objects) (*View, error) {
 	}
 	return &View{reports: []*report{r}, unreadable: r.Unreadable, err: in.Err()}, nil
 }
-
-// messages returns the texts of errors.
-func messages(errs []error) []string { return mapped(errs, error.Error) }
 
 // worst returns the first cause of what needs most attention. It is empty without a Job.
 func (v *View) worst() (worst cause) {

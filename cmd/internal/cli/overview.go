@@ -79,7 +79,8 @@ type overview struct {
 // others.
 func (x *Explain) List(env Environment, in Objects) (*View, error) {
 	now, parts, evidence := x.now(env, &in), newPartition(in.Input), in.evidence()
-	v := &View{list: true, namespaces: in.AllNamespaces, notes: in.AllNotes(), unreadable: messages(in.Unreadable)}
+	v := &View{list: true, namespaces: in.AllNamespaces, notes: in.AllNotes(),
+		unreadable: mapped(in.Unreadable, error.Error)}
 	errs := []error{in.Err()}
 	for _, m := range in.Jobs {
 		r, err := x.decide(parts.of(m, in), evidence, m, now)

@@ -365,7 +365,7 @@ func (s *Simulate) start(in *kubefile.Input) (part, error) {
 	}
 	st := &m.Job.Status
 	switch {
-	case len(pods) == 0 && isZero(st):
+	case len(pods) == 0 && string(encode(st)) == "{}":
 		return out, nil
 	case m.Job.DeletionTimestamp != nil:
 		return part{},
@@ -391,8 +391,6 @@ func (s *Simulate) start(in *kubefile.Input) (part, error) {
 
 // skew is by how much the clock of the user may be behind that of the cluster.
 const skew = time.Minute
-
-func isZero(s *batchv1.JobStatus) bool { return string(encode(s)) == "{}" }
 
 func (s *Simulate) readScenario(source kubefile.Source) (err error) {
 	s.scenarioAt, err = kubefile.ReadDocument(source, "a scenario", func(text []byte) (err error) {

@@ -130,7 +130,7 @@ func (c *Validate) Print(env Environment, old *kubefile.Manifest, in *kubefile.I
 	if err := c.unfit(old, in); err != nil {
 		return c.unchecked(env, err, append(slices.Clip(in.Unreadable), err))
 	}
-	all := verdicts{Jobs: []verdict{}, Skipped: in.Skipped, Unreadable: messages(in.Unreadable)}
+	all := verdicts{Jobs: []verdict{}, Skipped: in.Skipped, Unreadable: mapped(in.Unreadable, error.Error)}
 	refused := false
 	for _, m := range in.Jobs {
 		answers := c.verdicts(m, old)

@@ -181,11 +181,8 @@ var ownText = []string{"annotations", "args", "command", "value"}
 func (v *verdict) unrendered(value any, path string) {
 	switch value := value.(type) {
 	case string:
-		find := kubefile.Unrendered
-		if path == "metadata.name" || strings.HasSuffix(path, ".image") {
-			find = kubefile.UnrenderedValue
-		}
-		if text := find(value); text != "" {
+		plain := path == "metadata.name" || strings.HasSuffix(path, ".image")
+		if text := kubefile.Unrendered(value, plain); text != "" {
 			v.warn("Unrendered", path, text)
 		}
 	case []any:

@@ -286,13 +286,9 @@ func plainNumber(part []byte) []byte {
 
 // message says why a field cannot be read.
 func (o object) message(path string, part []byte, err error) string {
-	find := Unrendered
-	if part[0] == '"' {
-		find = UnrenderedValue
-	}
 	message := parserNoise.ReplaceAllString(err.Error(), "")
 	if strings.HasSuffix(message, "into string") && strings.ContainsAny(string(part[:1]), "-0123456789tf") {
 		message += "; quote it: " + strconv.Quote(o.at.written(path, string(part)))
 	}
-	return cmp.Or(find(string(part)), message)
+	return cmp.Or(Unrendered(string(part), part[0] == '"'), message)
 }

@@ -19,14 +19,13 @@ var variable = regexp.MustCompile(placeholders + `|\$\w+|\$\(\w+\)`)
 // onlyPlaceholders matches the rest of a line that has nothing else, with comments.
 var onlyPlaceholders = regexp.MustCompile(`(?m)^[ \t-]*(?:(?:\{\{.*?\}\}|\{%.*?%\})[ \t]*)+$`)
 
-// Unrendered says that a text has a placeholder; empty if it has none.
-func Unrendered(text string) string { return unrendered(placeholder, text) }
-
-// UnrenderedValue is Unrendered for the value of a field that cannot contain a dollar sign.
-func UnrenderedValue(text string) string { return unrendered(variable, text) }
-
-func unrendered(placeholder *regexp.Regexp, text string) string {
-	found := placeholder.FindString(text)
+// Unrendered says that a text has a placeholder; empty if it has none. plain says that it cannot contain a dollar sign.
+func Unrendered(text string, plain bool) string {
+	pattern := placeholder
+	if plain {
+		pattern = variable
+	}
+	found := pattern.FindString(text)
 	if found == "" {
 		return ""
 	}
@@ -47,5 +46,5 @@ func (f *file) unrendered(at Place) error {
 		return nil
 	}
 	line, _ := f.position(at.part[found[0]:])
-	return fmt.Errorf("%s: line %d: %s", at, line, Unrendered(string(at.part)))
+	return fmt.Errorf("%s: line %d: %s", at, line, Unrendered(string(at.part), false))
 }

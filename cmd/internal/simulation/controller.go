@@ -3,11 +3,8 @@ package simulation
 import (
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/explain"
-	"github.com/jobfate/jobfate/failurepolicy"
 )
 
 // Settings configure the controller and the bounds of a simulation.
@@ -37,16 +34,6 @@ func (p *play) syncOnce() (again time.Time, err error) {
 		p.decided(d)
 	}
 	return out.At, out.Err
-}
-
-// matchOf returns the rule that a failed pod matches, and whether the decision is about the failure
-// of the pod.
-func matchOf(d decide.Decision, pod types.UID) (match failurepolicy.Match, failed bool) {
-	r := d.Facts().Pod(pod)
-	if r == nil || !r.Failed {
-		return match, false
-	}
-	return r.Match(), true
 }
 
 // wholeJob is the key of the Job itself in maps by index.

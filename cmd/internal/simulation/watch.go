@@ -124,11 +124,14 @@ func (p *play) watchStatus(old, next *batchv1.JobStatus) {
 func (p *play) decided(d decide.Decision) {
 	p.backsOff(backingOff(d))
 	p.failed = slices.DeleteFunc(p.failed, func(l *simPod) bool {
-		match, failed := matchOf(d, l.uid)
-		if match.Matched() {
+		r := d.Facts().Pod(l.uid)
+		if r == nil || !r.Failed { // the decision is not about the failure
+			return p.lives[l.uid] == nil
+		}
+		if match := r.Match(); match.Matched() {
 			l.pod().Rule, l.pod().Action = match.Explain(), string(match.Action)
 		}
-		return failed || p.lives[l.uid] == nil
+		return true
 	})
 }
 
