@@ -76,21 +76,13 @@ func withHostileTexts(t *rapid.T, value any) any {
 	return value
 }
 
-// valuesOf returns the documents of files.
-func valuesOf(t *rapid.T, files ...string) (out []any) {
-	for _, file := range files {
-		for document := range strings.SplitSeq(readFile(t, file), "\n---\n") {
-			out = append(out, fromYAML[any](t, document))
-		}
-	}
-	return out
-}
-
 // withHostileDocuments returns the documents of files with hostile texts, one behind the other.
 func withHostileDocuments(t *rapid.T, files ...string) string {
 	var b strings.Builder
-	for _, value := range withHostileTexts(t, valuesOf(t, files...)).([]any) {
-		b.Write(encode(value))
+	for _, file := range files {
+		for document := range strings.SplitSeq(readFile(t, file), "\n---\n") {
+			b.Write(encode(withHostileTexts(t, fromYAML[any](t, document))))
+		}
 	}
 	return b.String()
 }
