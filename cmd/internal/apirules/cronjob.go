@@ -44,7 +44,7 @@ func cronJobSpec(s, old *batchv1.CronJobSpec) field.ErrorList {
 	if old == nil || !reflect.DeepEqual(old.TimeZone, s.TimeZone) {
 		errs = append(errs, timeZone(s.TimeZone, spec.Child("timeZone"))...)
 	}
-	return append(errs, table(fieldsOf(s), spec, cronJobRows)...)
+	return append(errs, table(Fields(s), spec, cronJobRows)...)
 }
 
 var cronJobRows = []row{

@@ -54,8 +54,8 @@ func each(object any, path *field.Path, steps []string, visit func(*field.Path, 
 	}
 }
 
-// fieldsOf returns a part of an object as maps and lists.
-func fieldsOf(object any) map[string]any {
+// Fields returns a part of an object as maps and lists.
+func Fields(object any) map[string]any {
 	out, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(object) // cannot fail for types of the API
 	return out
 }

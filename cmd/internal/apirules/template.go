@@ -20,7 +20,7 @@ func Template(template *corev1.PodTemplateSpec, path *field.Path) field.ErrorLis
 	spec := path.Child("spec")
 	errs := apivalidation.ValidateAnnotations(template.Annotations, path.Child("annotations"))
 	errs = append(errs, unversioned.ValidateLabels(template.Spec.NodeSelector, spec.Child("nodeSelector"))...)
-	errs = append(errs, table(fieldsOf(&template.Spec), spec, templateRows)...)
+	errs = append(errs, table(Fields(&template.Spec), spec, templateRows)...)
 	volumes := map[string]bool{} // the valid ones, which can be mounted
 	for i, v := range template.Spec.Volumes {
 		at := spec.Child("volumes").Index(i).String() + "."
@@ -182,7 +182,7 @@ func containers(pod *corev1.PodSpec, volumes map[string]bool, path *field.Path) 
 		errs = append(errs, conflicts(c.Ports, map[string]bool{}, at.Child("ports"))...)
 		if c.RestartPolicy == nil || *c.RestartPolicy != corev1.ContainerRestartPolicyAlways {
 			const message = "may not be set for init containers without restartPolicy=Always"
-			errs = append(errs, table(fieldsOf(c), at,
+			errs = append(errs, table(Fields(c), at,
 				[]row{{"lifecycle|livenessProbe|readinessProbe|startupProbe", forbidden(message)}})...)
 		}
 	}

@@ -18,19 +18,13 @@ func TestDocs(t *testing.T) {
 	t.Chdir("../..") // the folder cmd
 	const path = "../docs/command.md"
 	text := readFile(t, path)
-	parts := strings.Split(text, "```console\n")
-	for i, part := range parts[1:] {
-		block, rest, ok := strings.Cut(part, "```\n")
-		if !ok {
-			t.Fatalf("%s: a block has no end:\n%s", path, part)
+	checkGoldenFile(t, path, block.ReplaceAllStringFunc(text, func(all string) string {
+		m := block.FindStringSubmatch(all)
+		if m[2] != "" || strings.HasPrefix(m[3], "$ kubectl jobfate") { // a test of the plugin runs those
+			return all
 		}
-		if !strings.HasPrefix(block, "$ kubectl jobfate") { // a test of the plugin runs those
-			block = play(t, block, false)
-		}
-		parts[i+1] = block + "```\n" + rest
-	}
-	checkGoldenFile(t, path, strings.Join(parts, "```console\n"))
-	text = readFile(t, path)
+		return "```console\n" + play(t, m[3], false) + "```\n"
+	}))
 	for _, c := range commands {
 		if !strings.Contains(text, "$ jobfate "+c.name+" ") {
 			t.Errorf("%s has no example of %s", path, c.name)
@@ -46,9 +40,8 @@ func TestDocs(t *testing.T) {
 // flagLine matches the line of a flag in the usage of a command.
 var flagLine = regexp.MustCompile(`(?m)^  -(\S+)`)
 
-// recipeBlock matches a block of docs/simulate.md: a file whose first line is its name, or
-// commands with their output.
-var recipeBlock = regexp.MustCompile("(?ms)^```(yaml\n# (\\S+\\.yaml)\n|console\n)(.*?)^```\n")
+// block matches a block of a page: a file whose first line is its name, or commands with their output.
+var block = regexp.MustCompile("(?ms)^```(yaml\n# (\\S+\\.yaml)\n|console\n)(.*?)^```\n")
 
 // TestRecipes writes the files in docs/simulate.md, runs its commands in the order of the
 // page, and compares the output.
@@ -60,13 +53,13 @@ func TestRecipes(t *testing.T) {
 	text := readFile(t, page)
 	t.Chdir(t.TempDir())
 	unused, files := map[string]bool{}, 0
-	got := recipeBlock.ReplaceAllStringFunc(text, func(block string) string {
-		m := recipeBlock.FindStringSubmatch(block)
+	got := block.ReplaceAllStringFunc(text, func(all string) string {
+		m := block.FindStringSubmatch(all)
 		if name := m[2]; name != "" {
 			writeFile(t, name, m[3])
 			unused[name] = true
 			files++
-			return block
+			return all
 		}
 		for name := range unused {
 			if strings.Contains(m[3], name) {
@@ -78,7 +71,7 @@ func TestRecipes(t *testing.T) {
 	if len(unused) > 0 || files < 10 {
 		t.Errorf("%d files, of which no command uses %v; want at least 10, all used", files, unused)
 	}
-	if blocks := strings.Count(text, "\n```yaml\n") + strings.Count(text, "\n```console\n"); blocks != len(recipeBlock.FindAllString(text, -1)) {
+	if blocks := strings.Count(text, "\n```yaml\n") + strings.Count(text, "\n```console\n"); blocks != len(block.FindAllString(text, -1)) {
 		t.Errorf("%d blocks are YAML or commands, and not all of them name a file or are run", blocks)
 	}
 	checkGoldenFile(t, page, got)

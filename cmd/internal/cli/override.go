@@ -16,6 +16,7 @@ import (
 	serializer "k8s.io/apimachinery/pkg/runtime/serializer/json"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
+	"github.com/jobfate/jobfate/cmd/internal/apirules"
 	"github.com/jobfate/jobfate/cmd/internal/kubefile"
 )
 
@@ -127,7 +128,7 @@ func (o overrides) apply(job *batchv1.Job) (*batchv1.Job, error) {
 func (o override) apply(job *batchv1.Job) (*batchv1.Job, error) {
 	job = job.DeepCopy()
 	job.APIVersion, job.Kind = batchv1.SchemeGroupVersion.String(), "Job"
-	object, err := o.within(plainly(job), fieldStep.FindAllString(o.field, -1))
+	object, err := o.within(apirules.Fields(job), fieldStep.FindAllString(o.field, -1))
 	if err != nil {
 		return nil, err
 	}

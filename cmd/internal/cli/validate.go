@@ -217,12 +217,12 @@ func (c *Validate) begin(m, old *kubefile.Manifest) verdict {
 	}
 	v.oddities(m.Oddities, reflect.TypeFor[batchv1.Job](), known, c.loose)
 	if m.Cron == nil {
-		v.unrendered(plainly(m.Job), "")
+		v.unrendered(apirules.Fields(m.Job), "")
 		return v
 	}
 	v.outer = true
 	v.oddities(m.Cron.Oddities, reflect.TypeFor[batchv1.CronJob](), knownOutside, c.loose)
-	v.unrendered(plainly(m.Cron.CronJob), "")
+	v.unrendered(apirules.Fields(m.Cron.CronJob), "")
 	v.outer = false
 	return v
 }

@@ -11,9 +11,9 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/jobfate/jobfate/cmd/internal/apirules"
 	"github.com/jobfate/jobfate/cmd/internal/kubefile"
 	"github.com/jobfate/jobfate/validation"
 	"github.com/jobfate/jobfate/validation/defaulting"
@@ -309,7 +309,7 @@ func body(err *field.Error) string {
 
 // addDifferences adds to each error about an immutable field where the first difference is.
 func (v *verdict) addDifferences(m *kubefile.Manifest, old, job *batchv1.Job) {
-	was, is := plainly(old), plainly(job)
+	was, is := apirules.Fields(old), apirules.Fields(job)
 	for i := range v.Errors {
 		f := &v.Errors[i]
 		if path := difference(valueAt(was, f.Field), valueAt(is, f.Field), f.Field); path != "" && path != f.Field {
@@ -317,12 +317,6 @@ func (v *verdict) addDifferences(m *kubefile.Manifest, old, job *batchv1.Job) {
 			f.Message += "; the first difference is at " + path
 		}
 	}
-}
-
-// plainly returns an object as maps and lists.
-func plainly(job runtime.Object) map[string]any {
-	out, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(job) // cannot fail for types of the API
-	return out
 }
 
 // valueAt returns the value of a field; nil if there is none, or if the path leads into a
