@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -125,19 +124,4 @@ func nowFlag(fs *flag.FlagSet, clock func() time.Time, what string, set func(tim
 		set(at)
 		return err
 	})
-}
-
-// Version returns the version line of a program.
-func Version(program string) string {
-	text := program + " (unknown)"
-	if info, ok := debug.ReadBuildInfo(); ok {
-		text = program + " " + info.Main.Version
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" {
-				text += " " + s.Value
-			}
-		}
-		text += " " + info.GoVersion
-	}
-	return text + ", decides as the Job controller of Kubernetes 1.37\n"
 }

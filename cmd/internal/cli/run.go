@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -171,4 +172,19 @@ func usage() string {
 	}
 	b.WriteString("\nRun jobfate COMMAND -h for the flags of a command, and jobfate --version for the version.\n")
 	return b.String()
+}
+
+// Version returns the version line of a program.
+func Version(program string) string {
+	text := program + " (unknown)"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		text = program + " " + info.Main.Version
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				text += " " + s.Value
+			}
+		}
+		text += " " + info.GoVersion
+	}
+	return text + ", decides as the Job controller of Kubernetes 1.37\n"
 }

@@ -67,31 +67,6 @@ func TestCuttingChangesNothing(t *testing.T) {
 	}
 }
 
-// TestNotCut checks that lists which only look like lists of kubectl are not cut.
-func TestNotCut(t *testing.T) {
-	const head, tail = "apiVersion: v1\nitems:\n", "kind: List\n"
-	for _, input := range []string{
-		head + "  \u0085- a: b\n  - a: b\n  - a: b\n" + tail,
-		head + "\n  - m: n\n- a: b\n- a: b\n" + tail,
-		head + "- a: b\n- a: b\n%YAML 1.1\n- a: b\n" + tail,
-		head + "- &x {a: b}\n- *x\n" + tail,
-		head + "- a: \"b\n- c\"\n- d: e\n" + tail,
-		head + "- a: b\n-\n  c: d\n- e: f\n" + tail,
-		head + "  - a: b\n  - c: d\n e: f\n" + tail,
-		head + "- a: b\u0085---\u0085x: y\n- c: d\n" + tail,
-		head + "- a: b\n- c: d\u2028...\u2028g: h\n" + tail,
-		head + "- a: b\u2029---\u2029x: y\n- c: d\n" + tail,
-		head + "  - a: b\n-x: y\n  - c: d\n" + tail,
-		head + "- a: b\n- c: d\n" + tail + "items: []\n",
-		head + "- a: b\n- c: d\n" + tail + "metadata:\n  resourceVersion: \"\n",
-		"apiVersion: v1\nkind: List\nx: '\nitems:\n- a: b\n- a: b\n'\nitems:\n- c: d\n",
-		"a: |\nitems:\n- a: b\n- a: b\n",
-		"apiVersion: v1\nx: \"\nitems:\n- a: b\ny: \"\nitems: [" + cutMark + "]\nkind: List\n",
-	} {
-		checkCut(t, "", input)
-	}
-}
-
 // notString matches a key that YAML does not read as a string, or a string that looks like
 // such a key. In JSON 0, 0. and "0" become the same key, and kubectl's parser keeps any one
 // of them.
@@ -193,11 +168,33 @@ func TestPosition(t *testing.T) {
 	}
 }
 
-// FuzzCut searches for a text with a different result when it is cut.
+// FuzzCut searches for a text with a different result when it is cut. It begins with lists that only look like lists of
+// kubectl, and are not cut.
 func FuzzCut(f *testing.F) {
-	f.Add("apiVersion: v1\nitems:\n- a\n- \"b\n- c\"\n- |\n d\n- e\nkind: List\n")
-	f.Add("apiVersion: 1\nitems:\n- a\n- e\nkind: List\n") // a version is not a number
-	f.Add("apiVersion: true\nitems:\n- a\n- e\nkind: List\n")
+	const head, tail = "apiVersion: v1\nitems:\n", "kind: List\n"
+	for _, input := range []string{
+		head + "  \u0085- a: b\n  - a: b\n  - a: b\n" + tail,
+		head + "\n  - m: n\n- a: b\n- a: b\n" + tail,
+		head + "- a: b\n- a: b\n%YAML 1.1\n- a: b\n" + tail,
+		head + "- &x {a: b}\n- *x\n" + tail,
+		head + "- a: \"b\n- c\"\n- d: e\n" + tail,
+		head + "- a: b\n-\n  c: d\n- e: f\n" + tail,
+		head + "  - a: b\n  - c: d\n e: f\n" + tail,
+		head + "- a: b\u0085---\u0085x: y\n- c: d\n" + tail,
+		head + "- a: b\n- c: d\u2028...\u2028g: h\n" + tail,
+		head + "- a: b\u2029---\u2029x: y\n- c: d\n" + tail,
+		head + "  - a: b\n-x: y\n  - c: d\n" + tail,
+		head + "- a: b\n- c: d\n" + tail + "items: []\n",
+		head + "- a: b\n- c: d\n" + tail + "metadata:\n  resourceVersion: \"\n",
+		"apiVersion: v1\nkind: List\nx: '\nitems:\n- a: b\n- a: b\n'\nitems:\n- c: d\n",
+		"a: |\nitems:\n- a: b\n- a: b\n",
+		"apiVersion: v1\nx: \"\nitems:\n- a: b\ny: \"\nitems: [" + cutMark + "]\nkind: List\n",
+		"apiVersion: v1\nitems:\n- a\n- \"b\n- c\"\n- |\n d\n- e\nkind: List\n",
+		"apiVersion: 1\nitems:\n- a\n- e\nkind: List\n", // a version is not a number
+		"apiVersion: true\nitems:\n- a\n- e\nkind: List\n",
+	} {
+		f.Add(input)
+	}
 	f.Fuzz(func(t *testing.T, input string) { checkCut(t, "", input) })
 }
 

@@ -22,7 +22,7 @@ func encoded(text string, order binary.AppendByteOrder) (out string) {
 }
 
 // TestRead writes random texts in each encoding, with each kind of line end, and reads them back
-// in random pieces.
+// in random pieces. Texts may begin with further marks, which are characters.
 func TestRead(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := strings.Join(rapid.SliceOfN(rapid.StringOfN(rapid.RuneFrom([]rune("a: ü\U0001F600\u2028\uFEFF")), 0, 2000, -1), 1, 9).Draw(t, "lines"), "\n")
@@ -46,18 +46,6 @@ func TestRead(t *testing.T) {
 			t.Fatalf("got %q, %v, want %q", got, err, want)
 		}
 	})
-}
-
-// Only the first mark is removed: the others are characters of the text.
-func TestRead_twoMarks(t *testing.T) {
-	const mark = "\uFEFF"
-	for name, input := range map[string]string{
-		"UTF-8": mark + mark, "UTF-16, little-endian": encoded(mark, binary.LittleEndian), "UTF-16, big-endian": encoded(mark, binary.BigEndian),
-	} {
-		if got, err := Read(strings.NewReader(input), 0); string(got) != mark || err != nil {
-			t.Errorf("%s: got %q, %v, want one mark", name, got, err)
-		}
-	}
 }
 
 // The beginning, which is read first, may end within a character.
