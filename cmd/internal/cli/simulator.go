@@ -300,10 +300,11 @@ func (s *Simulate) read(env Environment, in *kubefile.Input, files []string) err
 					"status; add --from-creation to ignore it")
 			}
 		}
-		if s.jobs, err = s.parts(first, second); err != nil || s.scenarioFile == "" {
-			return errors.Join(err, s.setLimit())
+		s.jobs, err = s.parts(first, second)
+		if err == nil && s.scenarioFile != "" {
+			err = s.readScenario(sources[3][0])
 		}
-		return errors.Join(s.readScenario(sources[3][0]), s.setLimit())
+		return errors.Join(err, s.setLimit())
 	}, files, patches, given(s.against), given(s.scenarioFile))
 }
 

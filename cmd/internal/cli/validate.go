@@ -392,11 +392,6 @@ func created(m *kubefile.Manifest) *batchv1.Job {
 // named returns a Job with a namespace, a name and a UID.
 func named(job *batchv1.Job) *batchv1.Job {
 	job = defaulting.WithGeneratedName(job)
-	if job.Namespace == "" {
-		job.Namespace = "default"
-	}
-	if job.UID == "" {
-		job.UID = newUID
-	}
+	job.Namespace, job.UID = cmp.Or(job.Namespace, "default"), cmp.Or(job.UID, newUID)
 	return job
 }

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -53,9 +54,7 @@ func assume(job *batchv1.Job, s Settings) (*assumption, error) {
 			a.capped = true
 		}
 		for _, name := range cause.Pods {
-			if a.stuck[name] == "" {
-				a.stuck[name] = cause.Code
-			}
+			a.stuck[name] = cmp.Or(a.stuck[name], cause.Code)
 		}
 	}
 	a.measure(pods, s.Live.Now)
