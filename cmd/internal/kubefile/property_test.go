@@ -275,9 +275,6 @@ func TestReadDocument_errors(t *testing.T) {
 	if _, err := ReadDocument(broken, "a thing", nil); err == nil || err.Error() != "f: no more" {
 		t.Errorf("got %v, want f: no more", err)
 	}
-	if _, err := ReadDocument(Source{Name: "f", Reader: strings.NewReader("")}, "a thing", nil); err == nil || err.Error() != "f: the input is empty; want a thing" {
-		t.Errorf("got %v, want that it is empty", err)
-	}
 	if _, err := ReadDocument(Source{Name: "f", Reader: strings.NewReader("a: 1\n")}, "a thing", func(text []byte) error {
 		if string(text) == `{"a":1}` {
 			return errors.New("only as a whole")

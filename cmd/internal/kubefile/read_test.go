@@ -130,18 +130,6 @@ func TestRead_tooDeep(t *testing.T) {
 	}
 }
 
-// TestManyErrors checks that a few errors stand for many.
-func TestManyErrors(t *testing.T) {
-	in, err := read(jobYAML + strings.Repeat("---\nkind: [\n", 15))
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.Split(in.Err().Error(), "\n")
-	if len(in.Unreadable) != 15 || len(lines) != 11 || lines[10] != "5 more parts of the input cannot be read" {
-		t.Errorf("got %d errors and %q, want 15, and the first 10", len(in.Unreadable), lines)
-	}
-}
-
 // TestManyAliases checks that a file is not read further once its aliases repeat too much.
 func TestManyAliases(t *testing.T) {
 	bomb := "---\nkind: A\na: &a [" + strings.Repeat("a,", 16_000) + "a]\nb: [" + strings.Repeat("*a,", 24) + "*a]\n"
