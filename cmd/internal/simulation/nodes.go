@@ -18,27 +18,21 @@ func (p *play) lose(pods []*simPod) {
 	}
 	how := p.scenario.LostNodes
 	unreachable := or(how.UnreachableAfter, defaultUnreachable)
-	p.after(unreachable, func() {
-		left := p.filter(pods, (*play).isLost)
-		for _, l := range left {
-			p.cluster.Ready(l.uid, corev1.ConditionFalse)
-		}
-		p.addEventOf(left, "the node of %s is unreachable", "the nodes of %s are unreachable")
-	})
-	if toleration, ends := p.toleration(); ends {
-		p.after(unreachable+toleration, func() {
-			left := p.filter(pods, (*play).isActive)
-			p.evict(left...)
-			p.addEventOf(left, "%s is evicted from its lost node, and stays terminating",
-				"%s are evicted from their lost nodes, and stay terminating")
+	p.later(unreachable, pods, (*play).isLost, "the node of %s is unreachable", "the nodes of %s are unreachable",
+		func(left []*simPod) {
+			for _, l := range left {
+				p.cluster.Ready(l.uid, corev1.ConditionFalse)
+			}
 		})
+	if toleration, ends := p.toleration(); ends {
+		p.later(unreachable+toleration, pods, (*play).isActive,
+			"%s is evicted from its lost node, and stays terminating",
+			"%s are evicted from their lost nodes, and stay terminating",
+			func(left []*simPod) { p.evict(left...) })
 	}
 	if how.RemovedAfter != nil {
-		p.after(how.RemovedAfter.Duration, func() {
-			left := p.filter(pods, (*play).isLost)
-			p.addEventOf(left, "the node of %s is removed", "the nodes of %s are removed")
-			p.removeNodes(left)
-		})
+		p.later(how.RemovedAfter.Duration, pods, (*play).isLost, "the node of %s is removed",
+			"the nodes of %s are removed", p.removeNodes)
 	}
 }
 
@@ -71,28 +65,25 @@ func toleratesUnreachable(t corev1.Toleration) bool {
 // removeNodes removes the nodes of lost pods. Pod garbage collection then fails
 // and deletes them.
 func (p *play) removeNodes(pods []*simPod) {
-	p.after(or(p.scenario.LostNodes.CollectedAfter, defaultCollected), func() {
-		left := p.filter(pods, (*play).isUnfinished)
-		p.addEventOf(left, "%s is failed and deleted by pod garbage collection",
-			"%s are failed and deleted by pod garbage collection")
-		for _, l := range left {
-			p.cluster.Lose(l.uid)
+	p.later(or(p.scenario.LostNodes.CollectedAfter, defaultCollected), pods, (*play).isUnfinished,
+		"%s is failed and deleted by pod garbage collection", "%s are failed and deleted by pod garbage collection",
+		func(left []*simPod) {
+			for _, l := range left {
+				p.cluster.Lose(l.uid)
+			}
+		})
+}
+
+// later schedules what happens to the pods that then still exist and for which holds returns true. The texts are about
+// one of them, and about many.
+func (p *play) later(d time.Duration, pods []*simPod, holds func(*play, *simPod) bool, one, many string,
+	do func(left []*simPod)) {
+	p.after(d, func() {
+		left := slices.DeleteFunc(slices.Clone(pods),
+			func(l *simPod) bool { return p.cluster.Pod(l.uid) == nil || !holds(p, l) })
+		if len(left) > 0 {
+			p.addEvent("%s", p.phrase(left, one, many))
 		}
+		do(left)
 	})
-}
-
-// filter returns the pods that still exist and for which holds returns true.
-func (p *play) filter(pods []*simPod, holds func(*play, *simPod) bool) (out []*simPod) {
-	for _, l := range pods {
-		if p.cluster.Pod(l.uid) != nil && holds(p, l) {
-			out = append(out, l)
-		}
-	}
-	return out
-}
-
-func (p *play) addEventOf(pods []*simPod, one, many string) {
-	if len(pods) > 0 {
-		p.addEvent("%s", p.phrase(pods, one, many))
-	}
 }
