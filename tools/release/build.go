@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"text/template"
 	"time"
@@ -90,24 +92,17 @@ func (r *release) install(path, system, arch string) (binary string) {
 		name += ".exe"
 	}
 	// A binary for another platform is in a folder of its own.
+	onSystem := debug.BuildSetting{Key: "GOOS", Value: system}
+	onArch := debug.BuildSetting{Key: "GOARCH", Value: arch}
 	for _, folder := range []string{system + "_" + arch, ""} {
 		binary = r.path("gopath", "bin", folder, name)
 		info, err := buildinfo.ReadFile(binary)
-		if err == nil && hasSetting(info, "GOOS", system) && hasSetting(info, "GOARCH", arch) {
+		if err == nil && slices.Contains(info.Settings, onSystem) && slices.Contains(info.Settings, onArch) {
 			return binary
 		}
 	}
 	log.Fatalf("go install has not made %s", binary)
 	return ""
-}
-
-func hasSetting(info *buildinfo.BuildInfo, key, value string) bool {
-	for _, s := range info.Settings {
-		if s.Key == key {
-			return s.Value == value
-		}
-	}
-	return false
 }
 
 // bom writes a software bill of materials: the modules that a binary says it is built from; and their

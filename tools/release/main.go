@@ -23,6 +23,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -187,11 +188,7 @@ func (r *release) require(folder string, required []string) {
 	defer sums.Close()
 	for _, folder := range required {
 		m := r.module(folder)
-		used := false
-		for _, old := range mod.Require {
-			used = used || old.Mod.Path == m.Path
-		}
-		if used {
+		if slices.ContainsFunc(mod.Require, func(old *modfile.Require) bool { return old.Mod.Path == m.Path }) {
 			check(mod.AddRequire(m.Path, r.version))
 			r.sum(sums, m)
 		}

@@ -8,26 +8,19 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 )
 
 // TestLicences compares licences.tsv with the modules that the programs are built from, on any platform.
 func TestLicences(t *testing.T) {
-	goroot, err := output("", "go", "env", "GOROOT")
-	if err != nil {
-		t.Fatal(err)
-	}
-	folders := map[string]string{"std": goroot}
+	folders := map[string]string{"std": must(output("", "go", "env", "GOROOT"))}
 	for platform := range strings.SplitSeq(allPlatforms, ",") {
 		system, arch, _ := strings.Cut(platform, "/")
 		for _, program := range programs {
 			c := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}\t{{.Dir}}{{end}}", ".")
 			c.Dir = filepath.Join("../..", program.path)
 			c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+system, "GOARCH="+arch)
-			lines, err := outputOf(c)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for line := range strings.Lines(lines) {
+			for line := range strings.Lines(must(outputOf(c))) {
 				path, folder, found := strings.Cut(strings.TrimSpace(line), "\t")
 				if found && path != ours && !strings.HasPrefix(path, ours+"/") {
 					folders[path] = folder
@@ -55,15 +48,10 @@ func TestLicences(t *testing.T) {
 func TestChanges(t *testing.T) {
 	folder := func(text string) string {
 		folder := t.TempDir()
-		for name, text := range map[string]string{"go.mod": "module " + ours + "\n", "backoff/backoff.go": "package backoff\n" + text} {
-			name = filepath.Join(folder, name)
-			if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
+		check(os.CopyFS(folder, fstest.MapFS{
+			"go.mod":             {Data: []byte("module " + ours + "\n")},
+			"backoff/backoff.go": {Data: []byte("package backoff\n" + text)},
+		}))
 		return folder
 	}
 	names := []string{"backoff"}

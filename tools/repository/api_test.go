@@ -44,13 +44,8 @@ func exported(t *testing.T, fset *token.FileSet, files []*ast.File) (out []strin
 				}
 			}
 			var b bytes.Buffer
-			if err := format.Node(&b, fset, decl); err != nil {
-				t.Fatal(err)
-			}
-			text, err := format.Source(gaps.ReplaceAll(b.Bytes(), []byte("\n"))) // aligned as if there were no comments
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(format.Node(&b, fset, decl))
+			text := must(format.Source(gaps.ReplaceAll(b.Bytes(), []byte("\n")))) // aligned as if there were no comments
 			out = append(out, string(text))
 		}
 	}
@@ -68,11 +63,7 @@ func TestExamples(t *testing.T) {
 		tests, _ := filepath.Glob(filepath.Join(root, dir, "*_test.go"))
 		found := false
 		for _, name := range tests {
-			file, err := parser.ParseFile(fset, name, nil, parser.ParseComments)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, example := range doc.Examples(file) {
+			for _, example := range doc.Examples(must(parser.ParseFile(fset, name, nil, parser.ParseComments))) {
 				found = found || example.Output != "" || example.EmptyOutput
 			}
 		}

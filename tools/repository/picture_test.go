@@ -129,11 +129,7 @@ var noCode = regexp.MustCompile(`^\s*(//.*)?\s*$`)
 // codeLines returns the number of lines of a package, without tests, that are neither empty nor only a comment.
 func codeLines(t *testing.T, fset *token.FileSet, s *source) (n int) {
 	for _, file := range s.files {
-		data, err := os.ReadFile(fset.Position(file.Pos()).Filename)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for line := range bytes.Lines(data) {
+		for line := range bytes.Lines(must(os.ReadFile(fset.Position(file.Pos()).Filename))) {
 			if !noCode.Match(line) {
 				n++
 			}

@@ -15,16 +15,10 @@ import (
 // other packages.
 func TestSize(t *testing.T) {
 	most := map[string]int{"explain": 1_300, "group": 6_400, "": 31_900}
-	files, err := zip.CheckDir(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must(zip.CheckDir(root))
 	size, lines := 0, map[string]int{}
 	for _, name := range files.Valid {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must(os.ReadFile(name))
 		size += len(data)
 		name, _ = filepath.Rel(root, name)
 		folder, _, _ := strings.Cut(filepath.ToSlash(name), "/")
@@ -48,17 +42,10 @@ func TestSize(t *testing.T) {
 
 // No program is committed: the largest file is a table of vectors with 0.3 MB.
 func TestSize_ofCommittedFiles(t *testing.T) {
-	out, err := exec.CommandContext(t.Context(), "git", "-C", root, "ls-files", "-z").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must(exec.CommandContext(t.Context(), "git", "-C", root, "ls-files", "-z").Output())
 	for name := range strings.SplitSeq(strings.TrimRight(string(out), "\x00"), "\x00") {
-		info, err := os.Stat(filepath.Join(root, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if info.Size() > 1_000_000 {
-			t.Errorf("%s has %d bytes, want at most 1,000,000", name, info.Size())
+		if size := must(os.Stat(filepath.Join(root, name))).Size(); size > 1_000_000 {
+			t.Errorf("%s has %d bytes, want at most 1,000,000", name, size)
 		}
 	}
 }

@@ -38,7 +38,7 @@ func read(t *testing.T) (sources map[string]*source, fset *token.FileSet) {
 	t.Helper()
 	sources, fset = map[string]*source{}, token.NewFileSet()
 	modules := map[string]string{} // by folder
-	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+	check(filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
 		dir, _ := filepath.Rel(root, filepath.Dir(name))
 		switch base := filepath.Base(name); {
 		case err != nil:
@@ -61,10 +61,7 @@ func read(t *testing.T) (sources map[string]*source, fset *token.FileSet) {
 			return s.add(fset, name)
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return sources, fset
 }
 
@@ -114,6 +111,18 @@ func (s *source) public() bool {
 	return s.module == "." && len(s.files) > 0 && !strings.Contains("/"+s.dir+"/", "/internal/")
 }
 
+// must returns a value that cannot be had if there is an error.
+func must[T any](v T, err error) T {
+	check(err)
+	return v
+}
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
 // golden compares a text with the part of a file between two marks. With -update it writes the text.
 func golden(t *testing.T, name, begin, end, got string) {
 	t.Helper()
@@ -132,8 +141,6 @@ func golden(t *testing.T, name, begin, end, got string) {
 	if diff := cmp.Diff(want, got); diff != "" && !*update {
 		t.Errorf("%s (-want +got; go -C tools test ./repository -update accepts the new text):\n%s", name, diff)
 	} else if *update {
-		if err := os.WriteFile(name, []byte(before+begin+got+end+after), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		check(os.WriteFile(name, []byte(before+begin+got+end+after), 0o644))
 	}
 }

@@ -48,7 +48,7 @@ func TestUpstreamReports(t *testing.T) {
 			t.Errorf("%s has no command that runs its test", file)
 			continue
 		}
-		expectDeclared(t, sources, file, "`test/kubernetes/conformance/upstream."+test[1]+"`", true)
+		expectDeclared(t, sources, file, true, "test/kubernetes/conformance/upstream."+test[1])
 		named[test[1]] = true
 	}
 	for name := range sources["test/kubernetes/conformance/upstream"].declared[true] {
@@ -75,9 +75,5 @@ func TestUpstreamReports(t *testing.T) {
 
 func readPage(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
+	return string(must(os.ReadFile(filepath.Join(root, name))))
 }
