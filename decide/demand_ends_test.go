@@ -57,8 +57,8 @@ func indexedPods(format string, first, end int) (texts []string) {
 // TestDemandOf_ends: the bounds of Jobs of which some pods have ended, or that end in several ways.
 func TestDemandOf_ends(t *testing.T) {
 	byStatus, none := []string(nil), []string{}
-	failIndex, failJob := rules(batchv1.PodFailurePolicyActionFailIndex), rules(batchv1.PodFailurePolicyActionFailJob)
-	ignore, counts := rules(batchv1.PodFailurePolicyActionIgnore), rules(batchv1.PodFailurePolicyActionCount)
+	failIndex, failJob := rule(batchv1.PodFailurePolicyActionFailIndex), rule(batchv1.PodFailurePolicyActionFailJob)
+	ignore, counts := rule(batchv1.PodFailurePolicyActionIgnore), rule(batchv1.PodFailurePolicyActionCount)
 	for _, tc := range []struct {
 		reason  string
 		job     *batchv1.Job

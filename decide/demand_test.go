@@ -54,25 +54,7 @@ func terminating(n int32) func(*batchv1.Job) {
 	return func(job *batchv1.Job) { job.Status.Terminating = &n }
 }
 
-func rules(actions ...batchv1.PodFailurePolicyAction) func(*batchv1.Job) {
-	return func(job *batchv1.Job) {
-		job.Spec.PodFailurePolicy = &batchv1.PodFailurePolicy{}
-		for _, action := range actions {
-			job.Spec.PodFailurePolicy.Rules = append(job.Spec.PodFailurePolicy.Rules, batchv1.PodFailurePolicyRule{
-				Action: action, OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{
-					Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{42}},
-			})
-		}
-	}
-}
-
-func now(conditions ...batchv1.JobConditionType) func(*batchv1.Job) {
-	return func(job *batchv1.Job) {
-		for _, c := range conditions {
-			job.Status.Conditions = append(job.Status.Conditions, Yes(c))
-		}
-	}
-}
+func rule(action batchv1.PodFailurePolicyAction) func(*batchv1.Job) { return ExitRule(action, 42) }
 
 func byPods(job *batchv1.Job, pods []*corev1.Pod) decide.Demand {
 	return decide.DemandWithPods(job, pods, tracking.Keys{})
@@ -111,7 +93,7 @@ func TestDemandOf_byStatus(t *testing.T) {
 		}), exactly(1), exactly(1)},
 		{"maxFailedIndexes may be exceeded", demandJob(perIndex(0), maxFailed(1)), between(1, 5), between(2, 10)},
 		{"two of four indexes that may fail have a pod", demandJob(perIndex(0), maxFailed(3), counted(2, 0, 0)), between(2, 5), between(4, 10)},
-		{"a FailIndex rule fails an index at the first failure", demandJob(perIndex(5), rules(batchv1.PodFailurePolicyActionFailIndex), maxFailed(1)),
+		{"a FailIndex rule fails an index at the first failure", demandJob(perIndex(5), rule(batchv1.PodFailurePolicyActionFailIndex), maxFailed(1)),
 			between(1, 5), between(2, 60)},
 		{"completions scaled down below the completed indexes", demandJob(indexed, editedSpec, counted(1, 9, 0), func(j *batchv1.Job) {
 			j.Spec.Completions, j.Status.CompletedIndexes = new(int32(10)), "0-8,10-19"
@@ -119,7 +101,7 @@ func TestDemandOf_byStatus(t *testing.T) {
 		{"a success policy ends the Job early", demandJob(indexed, successOf(2, "0-2")), between(1, 5), between(2, 13)},
 		{"after these successes no index is left to start", demandJob(indexed, successOf(2, "")), between(1, 5), between(2, 9)},
 
-		{"a FailJob rule ends the Job at the first pod", demandJob(rules(batchv1.PodFailurePolicyActionFailJob)), between(1, 5), between(1, 13)},
+		{"a FailJob rule ends the Job at the first pod", demandJob(rule(batchv1.PodFailurePolicyActionFailJob)), between(1, 5), between(1, 13)},
 		{"a container restart may end the Job at the first pod", demandJob(func(j *batchv1.Job) {
 			j.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
 		}), between(1, 5), between(1, 13)},
@@ -130,11 +112,11 @@ func TestDemandOf_byStatus(t *testing.T) {
 		{"surplus pods are deleted", demandJob(editedSpec, counted(7, 0, 0), replaceFailed), exactly(7), between(7, 15)},
 
 		{"parallelism 0", demandJob(func(j *batchv1.Job) { j.Spec.Parallelism = new(int32(0)) }, counted(2, 1, 0)), exactly(2), exactly(2)},
-		{"suspended", demandJob(suspendedSpec, editedSpec, now(batchv1.JobSuspended), terminating(3)), exactly(3), exactly(3)},
+		{"suspended", demandJob(suspendedSpec, editedSpec, Has(batchv1.JobSuspended), terminating(3)), exactly(3), exactly(3)},
 		{"suspended from the start", demandJob(suspendedSpec), none, none},
 		{"suspended again: the condition may be that of the suspension before",
-			demandJob(suspendedSpec, generation(3), now(batchv1.JobSuspended), terminating(1)), between(1, 6), between(1, 14)},
-		{"suspended again, and nothing is known of the spec", demandJob(suspendedSpec, generation(0), now(batchv1.JobSuspended)),
+			demandJob(suspendedSpec, generation(3), Has(batchv1.JobSuspended), terminating(1)), between(1, 6), between(1, 14)},
+		{"suspended again, and nothing is known of the spec", demandJob(suspendedSpec, generation(0), Has(batchv1.JobSuspended)),
 			between(0, 5), between(0, 13)},
 		{"suspended twice: pods may be deleted for the first time, and created again",
 			demandJob(suspendedSpec, generation(4), replaceFailed), between(0, 5), between(0, 18)},
@@ -143,10 +125,10 @@ func TestDemandOf_byStatus(t *testing.T) {
 		{"suspended twice: only the completions that are left", demandJob(suspendedSpec, generation(4), counted(0, 9, 0)), between(0, 2), between(0, 5)},
 		{"suspended and resumed: the suspension is assumed to be observed", demandJob(generation(5)), between(1, 5), between(4, 13)},
 		{"being suspended: pods may still be created", demandJob(suspendedSpec, editedSpec), between(0, 5), between(0, 13)},
-		{"resumed", demandJob(editedSpec, now(batchv1.JobSuspended)), between(1, 5), between(4, 13)},
+		{"resumed", demandJob(editedSpec, Has(batchv1.JobSuspended)), between(1, 5), between(4, 13)},
 		{"being deleted", demandJob(counted(2, 0, 0), func(j *batchv1.Job) { j.DeletionTimestamp = new(After(0)) }), exactly(2), exactly(2)},
-		{"decided", demandJob(counted(1, 0, 4), terminating(2), now(batchv1.JobFailureTarget)), exactly(3), exactly(3)},
-		{"ended", demandJob(counted(0, 10, 0), now(batchv1.JobSuccessCriteriaMet, batchv1.JobComplete)), none, none},
+		{"decided", demandJob(counted(1, 0, 4), terminating(2), Has(batchv1.JobFailureTarget)), exactly(3), exactly(3)},
+		{"ended", demandJob(counted(0, 10, 0), Has(batchv1.JobSuccessCriteriaMet, batchv1.JobComplete)), none, none},
 		{"no Job", nil, none, none},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
@@ -157,19 +139,19 @@ func TestDemandOf_byStatus(t *testing.T) {
 
 // With an Ignore rule pods may be replaced without end, unless the Job gets no more pods.
 func TestDemandOf_unbounded(t *testing.T) {
-	ignore := rules(batchv1.PodFailurePolicyActionIgnore)
+	ignore := rule(batchv1.PodFailurePolicyActionIgnore)
 	for _, tc := range []struct {
 		reason string
 		job    *batchv1.Job
 		want   bool
 	}{
 		{"an Ignore rule", demandJob(ignore), true},
-		{"no such rule", demandJob(rules(batchv1.PodFailurePolicyActionCount)), false},
+		{"no such rule", demandJob(rule(batchv1.PodFailurePolicyActionCount)), false},
 		{"all pods of a work queue run already", demandJob(ignore, workQueue, counted(3, 2, 0)), false},
 		{"nothing left to do", demandJob(ignore, counted(0, 10, 0)), false},
 		{"suspended", demandJob(ignore, suspendedSpec), false},
 		{"suspended twice", demandJob(ignore, suspendedSpec, generation(4)), true},
-		{"decided", demandJob(ignore, now(batchv1.JobFailureTarget)), false},
+		{"decided", demandJob(ignore, Has(batchv1.JobFailureTarget)), false},
 	} {
 		d := decide.DemandOf(tc.job)
 		if d.Unbounded != tc.want || (d.InTotal.Most == math.MaxInt64) != tc.want {
@@ -224,13 +206,13 @@ func TestDemandWithPods(t *testing.T) {
 		{"no pods any more, which the status does not know yet", demandJob(workQueue, counted(3, 2, 0)), nil, exactly(0)},
 		{"an index has no retry left", demandJob(two, perIndex(1)), []string{"Running index=0 failures=1", "Running index=1 failures=0"}, between(2, 3)},
 		{"a failed pod waits for its replacement", demandJob(two, perIndex(1)), []string{"Failed index=0 failures=0", "Running index=1 failures=1"}, exactly(2)},
-		{"an ignored failure does not count towards the limit of its index", demandJob(two, perIndex(0), rules(batchv1.PodFailurePolicyActionIgnore)),
+		{"an ignored failure does not count towards the limit of its index", demandJob(two, perIndex(0), rule(batchv1.PodFailurePolicyActionIgnore)),
 			[]string{"Failed index=0 failures=0 code=42", "Running index=1 failures=0"}, between(2, math.MaxInt64)},
-		{"the index of an ignored failure takes a pod to fail", demandJob(two, perIndex(0), rules(batchv1.PodFailurePolicyActionIgnore), maxFailed(0)),
+		{"the index of an ignored failure takes a pod to fail", demandJob(two, perIndex(0), rule(batchv1.PodFailurePolicyActionIgnore), maxFailed(0)),
 			[]string{"Failed index=0 failures=0 code=42", "Succeeded index=1"}, between(1, math.MaxInt64)},
 		{"one of two failures too many has failed its index", demandJob(perIndex(1), sized(3, 2, 0)),
 			[]string{"Failed index=0 failures=1", "Failed index=1 failures=0"}, exactly(0)},
-		{"a FailJob verdict: only a sync that has not observed it creates pods", demandJob(two, rules(batchv1.PodFailurePolicyActionFailJob)),
+		{"a FailJob verdict: only a sync that has not observed it creates pods", demandJob(two, rule(batchv1.PodFailurePolicyActionFailJob)),
 			[]string{"Failed code=42"}, between(0, 1)},
 		{"scaled down and up: an index may be counted whose pod has no finalizer any more", demandJob(two, indexed, editedSpec),
 			[]string{"Running index=0", "Succeeded index=1 stripped"}, between(1, 5)},
@@ -243,7 +225,7 @@ func TestDemandWithPods(t *testing.T) {
 			[]string{"Failed index=0", "Succeeded index=1 stripped"}, between(0, 4)},
 		{"scaled down and up: a failure that can be retried does not end the index", demandJob(two, perIndex(1), editedSpec),
 			[]string{"Running index=0", "Failed index=1 stripped"}, between(2, 4)},
-		{"scaled down and up: nor does a failure that is ignored", demandJob(two, perIndex(0), editedSpec, rules(batchv1.PodFailurePolicyActionIgnore)),
+		{"scaled down and up: nor does a failure that is ignored", demandJob(two, perIndex(0), editedSpec, rule(batchv1.PodFailurePolicyActionIgnore)),
 			[]string{"Running index=0", "Failed index=1 code=42 stripped"}, between(2, math.MaxInt64)},
 		{"a pod beyond the completions is deleted and does not count", demandJob(two, indexed),
 			[]string{"Running index=0", "Running index=5"}, between(3, 6)},

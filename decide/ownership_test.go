@@ -82,9 +82,7 @@ func TestFacts_predecessor(t *testing.T) {
 	if r := f.Predecessor(0); r == nil || r.Pod != failed {
 		t.Errorf("the predecessor of index 0 is %v, want pod a", r)
 	}
-	if r := f.Predecessor(1); r != nil {
-		t.Errorf("the predecessor of index 1 is %v, want none", r)
-	}
+	Same(t, "the predecessor of index 1", f.Predecessor(1), nil)
 }
 
 // An InputError that a caller makes without fields does not panic.

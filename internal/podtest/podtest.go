@@ -89,8 +89,7 @@ func Failed(pod *corev1.Pod) { Exit(1, After(0))(pod) }
 
 // Deleted requests the deletion of a pod.
 func Deleted(pod *corev1.Pod) {
-	at := After(-1)
-	pod.DeletionTimestamp = &at
+	pod.DeletionTimestamp = new(After(-1))
 }
 
 // Released removes all finalizers from a pod.
@@ -103,10 +102,9 @@ func Ownerless(pod *corev1.Pod) { pod.OwnerReferences = nil }
 // the given UID.
 func ControlledBy(uid types.UID) Edit {
 	return func(pod *corev1.Pod) {
-		yes, no := true, false
 		pod.OwnerReferences = []metav1.OwnerReference{
-			{APIVersion: "v1", Kind: "ConfigMap", Name: "other", UID: "config", Controller: &no},
-			{APIVersion: "batch/v1", Kind: "Job", Name: "job", UID: uid, Controller: &yes},
+			{APIVersion: "v1", Kind: "ConfigMap", Name: "other", UID: "config", Controller: new(false)},
+			{APIVersion: "batch/v1", Kind: "Job", Name: "job", UID: uid, Controller: new(true)},
 		}
 	}
 }
@@ -164,12 +162,13 @@ func ExitRule(action batchv1.PodFailurePolicyAction, code int32) func(*batchv1.J
 		if job.Spec.PodFailurePolicy == nil {
 			job.Spec.PodFailurePolicy = &batchv1.PodFailurePolicy{}
 		}
-		job.Spec.PodFailurePolicy.Rules = append(job.Spec.PodFailurePolicy.Rules, batchv1.PodFailurePolicyRule{
-			Action: action, OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{
-				Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{code},
-			},
-		})
+		job.Spec.PodFailurePolicy.Rules = append(job.Spec.PodFailurePolicy.Rules, exitRule(action, code))
 	}
+}
+
+func exitRule(action batchv1.PodFailurePolicyAction, code int32) batchv1.PodFailurePolicyRule {
+	return batchv1.PodFailurePolicyRule{Action: action, OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{
+		Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{code}}}
 }
 
 // Stated returns a condition with every field set.
@@ -364,12 +363,11 @@ func shared(a, b reflect.Value) (of reflect.Type) {
 
 // FullStatus returns a status with every field set. Its conditions are complete.
 func FullStatus() *batchv1.JobStatus {
-	start, completion, six, seven, five := After(1), After(2), int32(6), int32(7), "5"
 	return &batchv1.JobStatus{
 		Conditions: []batchv1.JobCondition{Yes(batchv1.JobSuspended), No(batchv1.JobFailed)},
-		StartTime:  &start, CompletionTime: &completion,
-		Active: 3, Succeeded: 4, Failed: 5, Terminating: &six, Ready: &seven,
-		CompletedIndexes: "0-3", FailedIndexes: &five,
+		StartTime:  new(After(1)), CompletionTime: new(After(2)),
+		Active: 3, Succeeded: 4, Failed: 5, Terminating: new(int32(6)), Ready: new(int32(7)),
+		CompletedIndexes: "0-3", FailedIndexes: new("5"),
 		UncountedTerminatedPods: Lists([]types.UID{"s"}, []types.UID{"f"}),
 	}
 }
@@ -397,11 +395,7 @@ func ActionOf(code int32) batchv1.PodFailurePolicyAction {
 func ExitCodePolicy() *batchv1.PodFailurePolicy {
 	policy := &batchv1.PodFailurePolicy{}
 	for code := int32(ExitCount); code <= ExitFailJob; code++ {
-		policy.Rules = append(policy.Rules, batchv1.PodFailurePolicyRule{
-			Action: ActionOf(code), OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{
-				Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{code},
-			},
-		})
+		policy.Rules = append(policy.Rules, exitRule(ActionOf(code), code))
 	}
 	return policy
 }
