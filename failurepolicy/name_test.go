@@ -1,12 +1,15 @@
 package failurepolicy
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 // KEP-4443, Validation. Without a path, an error has the position of the rule.
@@ -79,9 +82,7 @@ func TestRuleNames(t *testing.T) {
 		{specOf("A", "A"), field.NewPath("policy"), []string{"policy.rules[1].name"}},
 		{specOf("A", "A"), nil, []string{"rules[1].name"}},
 	} {
-		if got := fieldsOf(RuleNames(tc.spec, tc.path)); !slices.Equal(got, tc.want) {
-			t.Errorf("%+v: got %v, want %v", tc.spec, got, tc.want)
-		}
+		Same(t, fmt.Sprintf("%+v", tc.spec), fieldsOf(RuleNames(tc.spec, tc.path)), tc.want)
 	}
 }
 
@@ -100,9 +101,7 @@ func TestRuleNamesUpdate(t *testing.T) {
 		"policy removed":   {nil, specOf("A"), nil},
 	} {
 		errs := RuleNamesUpdate(tc.now, tc.was, field.NewPath("policy"))
-		if got := fieldsOf(errs); !slices.Equal(got, tc.want) {
-			t.Errorf("%s: got %v, want %v", name, got, tc.want)
-		}
+		Same(t, name, fieldsOf(errs), tc.want)
 		for _, err := range errs {
 			if err.Type != field.ErrorTypeInvalid || err.Detail != "field is immutable" {
 				t.Errorf("%s: got %v", name, err)
@@ -147,9 +146,7 @@ func TestSpec_CheckNames_doNotConflictWithTheController(t *testing.T) {
 			t.Errorf("%s has the prefix of named rules: CheckNames must reject the name that makes it", reason)
 		}
 		// A reason of the controller is a valid name, because the prefix is added to it.
-		if got := (&Spec{Rules: []Rule{{Name: reason}}}).CheckNames(nil); got != nil {
-			t.Errorf("%q: got %q, want no error", reason, got)
-		}
+		Same(t, fmt.Sprintf("%q", reason), (&Spec{Rules: []Rule{{Name: reason}}}).CheckNames(nil), nil)
 	}
 }
 
@@ -169,8 +166,6 @@ func TestNameIn(t *testing.T) {
 		{"the pointer is nil", &struct{ Name *string }{}, ""},
 		{"no text", &struct{ Name int }{1}, ""},
 	} {
-		if got := nameIn(c.rule); got != c.want {
-			t.Errorf("%s: got the name %q, want %q", c.reason, got, c.want)
-		}
+		Same(t, c.reason+": the name", nameIn(c.rule), c.want)
 	}
 }

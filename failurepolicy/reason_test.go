@@ -12,22 +12,19 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/failurepolicy"
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 // A reason is the reason of a rule. Without a match there is none.
 func TestReasonWithoutAMatch(t *testing.T) {
 	var none *failurepolicy.Spec
 	match := none.Match(podThatExited(exited("main", 1)))
-	if got := failurepolicy.Reason(match.Rule, match.Name); got != "" {
-		t.Errorf("Reason(%d, %q) = %q, want none", match.Rule, match.Name, got)
-	}
+	Same(t, fmt.Sprintf("Reason(%d, %q)", match.Rule, match.Name), failurepolicy.Reason(match.Rule, match.Name), "")
 	for want, got := range map[string]string{
 		"PodFailurePolicy_0": failurepolicy.Reason(0, ""),
 		"PodFailurePolicy_A": failurepolicy.Reason(-1, "A"),
 	} {
-		if got != want {
-			t.Errorf("Reason = %q, want %q", got, want)
-		}
+		Same(t, "Reason", got, want)
 	}
 }
 

@@ -127,9 +127,7 @@ func TestDecide_restartsReachTheBound(t *testing.T) {
 		} else if got := reaches(t, p, both); got != most {
 			t.Errorf("%s: %d restarts are possible, the bound is %d", rules, got, most)
 		}
-		if most != want {
-			t.Errorf("%s: the bound is %d, want %d", rules, most, want)
-		}
+		Same(t, rules+": the bound", most, want)
 	}
 }
 

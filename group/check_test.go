@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/jobfate/jobfate/group"
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 func TestCheck(t *testing.T) {
@@ -128,9 +129,7 @@ func TestCheck_renewedByItself(t *testing.T) {
 		for _, err := range (&group.Policy{Budgets: budgetsOf(t), Rules: rulesOf(rules)}).Check(nil, nil) {
 			fields = append(fields, err.Field)
 		}
-		if got := strings.Join(fields, " "); got != want {
-			t.Errorf("%s: errors at %q, want %q", rules, got, want)
-		}
+		Same(t, rules+": errors at", strings.Join(fields, " "), want)
 	}
 	// A budget of the group may not have renew, and no restart empties it.
 	shared := &group.Policy{Budgets: []group.Budget{{Name: "x", Max: 1, Renew: group.Renewal{WithGroup: true}}}, Rules: rulesOf("RestartGroup x")}

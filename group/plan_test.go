@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/group"
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 // jobsOf returns the members a-0 and a-1, and their Jobs as a text says: "0 Failed, 1@2 Running gone" are the
@@ -218,9 +219,7 @@ func TestMakePlan_wait(t *testing.T) {
 func TestAttempt_withoutNames(t *testing.T) {
 	none := map[string]group.Part{"": {Restarts: 2}}
 	s := group.State{Group: group.Part{Restarts: 1}, Templates: none, Members: none}
-	if got := s.Attempt(group.Member{}); got != 1 {
-		t.Errorf("attempt %d, want 1", got)
-	}
+	Same(t, "attempt", s.Attempt(group.Member{}), 1)
 	if p, err := group.MakePlan(nil, s, []group.Object{&object{uid: "uid", attempt: 1}}, noon); err != nil || len(p.Delete) > 0 {
 		t.Errorf("the member of attempt 1: %v, %v, want it left alone", p.Delete, err)
 	}

@@ -59,16 +59,12 @@ func TestDecide_renewed(t *testing.T) {
 			_, got, _ = strings.Cut(plan.Message(), "; ")
 			got += " " + strings.TrimSuffix(kept, "}")
 		}
-		if got != tc.want {
-			t.Errorf("%s:\ngot  %s\nwant %s", name, got, tc.want)
-		}
+		Same(t, name, got, tc.want)
 	}
 	// The progress of several restarts adds up.
 	d := decideAll(t, `{budgets: [{name: x, max: 3, renew: {progress: 10}}], rules: [{steps: [{action: RestartGroup, charges: [x]}]}]}`,
 		group.Failure{At: noon, Progress: 1}, group.Failure{At: noon, Progress: 8}, group.Failure{At: noon, Progress: 12})
-	if got := textOf(d.Renewed); got != `[{"Budget":"x","Quiet":0,"Progress":11}]` {
-		t.Errorf("progress in two restarts: %s, want 11", got)
-	}
+	Same(t, "progress in two restarts", textOf(d.Renewed), `[{"Budget":"x","Quiet":0,"Progress":11}]`)
 	// A restart of the group renews too. The next charge then renews nothing, and no progress is
 	// counted twice.
 	d = decideAll(t, `{budgets: [{name: x, per: Member, max: 3, renew: {withGroup: true, quiet: 1m, progress: 1}}],

@@ -98,9 +98,7 @@ func TestStateSize(t *testing.T) {
 	if got := group.StateSize(policyOf(t, `{rules: [{steps: [{action: RestartMember}]}]}`), members[:1]); got != len(text) {
 		t.Errorf("only members are restarted: StateSize is %d, want that of %s", got, text)
 	}
-	if got, want := group.StateSize(nil, members), len(ended("")+"}"); got != want {
-		t.Errorf("without a policy: %d, want %d", got, want)
-	}
+	Same(t, "without a policy", group.StateSize(nil, members), len(ended("")+"}"))
 	refused := policyOf(t, `{budgets: [{name: x, max: 2, window: 1h}], rules: [{steps: [{action: RestartGroup, charges: [x]}]}]}`)
 	refused.Budgets[0].Max = most
 	if got := group.StateSize(refused, members); got > 3000 {
@@ -304,9 +302,7 @@ func TestDecide_zones(t *testing.T) {
 		t.Errorf("another state: %s", diff)
 	}
 	// The zero time in another zone is no time either.
-	if got := decide(nil, group.Failure{At: time.Time{}.In(east)}).State.Group.Used["x"].Times; !cmp.Equal(got, times(0)) {
-		t.Errorf("no time: charged at %v, want now", got)
-	}
+	Same(t, "no time: charged at", decide(nil, group.Failure{At: time.Time{}.In(east)}).State.Group.Used["x"].Times, times(0))
 	// Of failures of the same time, the name decides.
 	got = decide(nil, group.Failure{Member: members[1], At: noon.In(west)}, group.Failure{Member: members[0], At: noon})
 	if got.Failure.Name != "a-0" {

@@ -1,7 +1,7 @@
 package indexset
 
 import (
-	"slices"
+	"fmt"
 	"testing"
 )
 
@@ -108,11 +108,7 @@ func TestNewSet(t *testing.T) {
 			ivs[i] = Interval{int32(2 * i), int32(2 * i)}
 		}
 		s := newSet(ivs, sum(ivs))
-		if !slices.Equal(s.ivs, ivs) {
-			t.Errorf("%d intervals, capacity %d: got %v, want %v", tt.intervals, tt.room, s.ivs, ivs)
-		}
-		if copied := &s.ivs[0] != &ivs[0]; copied != tt.copied {
-			t.Errorf("%d intervals, capacity %d: got copied %t, want %t", tt.intervals, tt.room, copied, tt.copied)
-		}
+		same(t, fmt.Sprintf("%+v: intervals", tt), s.ivs, ivs)
+		same(t, fmt.Sprintf("%+v: copied", tt), &s.ivs[0] != &ivs[0], tt.copied)
 	}
 }

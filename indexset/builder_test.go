@@ -10,9 +10,7 @@ import (
 
 func TestBuilder(t *testing.T) {
 	var b Builder
-	if got := b.Set(); !got.IsEmpty() {
-		t.Errorf("zero Builder: got %v, want the empty set", got)
-	}
+	reads(t, "zero Builder", b.Set(), "")
 	b.Add(5)
 	b.AddRange(1, 3)
 	first := b.Set()

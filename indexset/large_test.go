@@ -1,6 +1,7 @@
 package indexset
 
 import (
+	"fmt"
 	"math"
 	"math/rand"
 	"slices"
@@ -77,9 +78,7 @@ func TestContainsAtTheEnds(t *testing.T) {
 			math.MinInt32: false, math.MinInt32 + 1: false, -Max: false, -1: false, 0: true, 1: false,
 			1 << 30: false, Max - 1: false, Max: true, math.MaxInt32: false,
 		} {
-			if got := s.Contains(i); got != want {
-				t.Errorf("%d intervals: Contains(%d): got %t, want %t", len(s.ivs), i, got, want)
-			}
+			same(t, fmt.Sprintf("%d intervals: Contains(%d)", len(s.ivs), i), s.Contains(i), want)
 		}
 	}
 }
@@ -112,8 +111,6 @@ func TestLargeSetsMatchOracle(t *testing.T) {
 				}
 			}
 		}
-		if a.String() != oa.text() {
-			t.Fatalf("String: got %q, want %q", a, oa.text())
-		}
+		same(t, "String", a.String(), oa.text())
 	})
 }

@@ -2,6 +2,8 @@ package indexset
 
 import (
 	"fmt"
+	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,22 +22,13 @@ func (o oracle) addRange(first, last int32) {
 }
 
 func (o oracle) sorted() []int32 {
-	var indexes []int32
-	for i := range o {
-		indexes = append(indexes, i)
-	}
-	slices.Sort(indexes)
-	return indexes
+	return slices.Sorted(maps.Keys(o))
 }
 
 // filter returns the indexes of o for which keep returns true.
 func (o oracle) filter(keep func(int32) bool) oracle {
-	kept := oracle{}
-	for i := range o {
-		if keep(i) {
-			kept[i] = true
-		}
-	}
+	kept := maps.Clone(o)
+	maps.DeleteFunc(kept, func(i int32, _ bool) bool { return !keep(i) })
 	return kept
 }
 
@@ -96,8 +89,15 @@ func wellFormed(t rapid.TB, what string, s Set) {
 // reads fails the test unless a set has canonical intervals and a text.
 func reads(t rapid.TB, what string, got Set, want string) {
 	t.Helper()
-	if wellFormed(t, what, got); got.String() != want {
-		t.Errorf("%s: got %q, want %q", what, got, want)
+	wellFormed(t, what, got)
+	same(t, what, got.String(), want)
+}
+
+// same fails the test unless two values are equal.
+func same[T any](t rapid.TB, what string, got, want T) {
+	t.Helper()
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%s: got %v, want %v", what, got, want)
 	}
 }
 

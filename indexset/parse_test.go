@@ -41,9 +41,7 @@ func TestCanonicalText(t *testing.T) {
 	}
 	for _, tt := range tests {
 		s := Of(tt.indexes...)
-		if s.String() != tt.want {
-			t.Errorf("%s\ngot %q, want %q", tt.sentence, s, tt.want)
-		}
+		same(t, tt.sentence, s.String(), tt.want)
 		parsed, err := Parse(tt.want)
 		if err != nil || !parsed.Equal(s) {
 			t.Errorf("%s\nParse(%q): got %v, %v, want %v", tt.sentence, tt.want, parsed, err, s)
@@ -126,16 +124,12 @@ func TestParse(t *testing.T) {
 		if !errors.As(err, &got) || *got != tt.want {
 			t.Errorf("Parse(%q): got %v, %v, want %v", tt.text, s, err, &tt.want)
 		}
-		if !s.IsEmpty() {
-			t.Errorf("Parse(%q): got %v with the error, want the empty set", tt.text, s)
-		}
+		same(t, tt.text+": the set with the error", s, Set{})
 	}
 }
 
 func TestMustParse(t *testing.T) {
-	if got := MustParse("1,3-5"); !got.Equal(Of(1, 3, 4, 5)) {
-		t.Errorf("got %v, want 1,3-5", got)
-	}
+	same(t, "the set", MustParse("1,3-5"), Of(1, 3, 4, 5))
 	defer func() {
 		if recover() == nil {
 			t.Error("MustParse of a text that is not canonical: got no panic, want one")

@@ -2,6 +2,7 @@ package indexset
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"testing"
@@ -13,18 +14,14 @@ import (
 func TestZeroSetIsEmpty(t *testing.T) {
 	var s Set
 	check(t, "zero Set", s, oracle{})
-	if !s.IsEmpty() || s.Len() != 0 || len(s.ivs) != 0 || s.String() != "" {
-		t.Errorf("got IsEmpty %t, Len %d, intervals %d, String %q, want true, 0, 0 and no text", s.IsEmpty(), s.Len(), len(s.ivs), s)
-	}
+	same(t, "IsEmpty, Len, intervals, String", []any{s.IsEmpty(), s.Len(), len(s.ivs), s.String()}, []any{true, 0, 0, ""})
 	if i, ok := s.Min(); ok {
 		t.Errorf("Min: got %d, want none", i)
 	}
 	if i, ok := s.Max(); ok {
 		t.Errorf("Max: got %d, want none", i)
 	}
-	if s.Contains(0) {
-		t.Error("Contains(0): got true, want false")
-	}
+	same(t, "Contains(0)", s.Contains(0), false)
 	if !s.Equal(Of()) || !s.Equal(MustParse("")) || s.Equal(Of(0)) {
 		t.Error("the zero Set differs from Of() or from the set of the empty text, or equals Of(0)")
 	}
@@ -84,13 +81,9 @@ func TestRange(t *testing.T) {
 func TestWholeRangeIsOneInterval(t *testing.T) {
 	const text = "0-2147483645"
 	s := MustParse(text)
-	if len(s.ivs) != 1 || s.Len() != math.MaxInt32-1 || s.String() != text {
-		t.Errorf("got %d intervals, Len %d, String %q, want 1, %d, %q", len(s.ivs), s.Len(), s, math.MaxInt32-1, text)
-	}
+	same(t, "intervals, Len, String", []any{len(s.ivs), s.Len(), s.String()}, []any{1, math.MaxInt32 - 1, text})
 	all := Range(0, Max)
-	if got := all.Len(); got != math.MaxInt32 {
-		t.Errorf("all: got Len %d, want %d", got, math.MaxInt32)
-	}
+	same(t, "Len of all", all.Len(), math.MaxInt32)
 	tests := []struct {
 		what string
 		got  Set
@@ -111,26 +104,14 @@ func TestWholeRangeIsOneInterval(t *testing.T) {
 	for _, tt := range tests {
 		reads(t, tt.what, tt.got, tt.want)
 	}
-	if got := all.IntersectionLen(s); got != math.MaxInt32-1 {
-		t.Errorf("IntersectionLen: got %d, want %d", got, math.MaxInt32-1)
-	}
+	same(t, "IntersectionLen", all.IntersectionLen(s), math.MaxInt32-1)
 	for i, want := range map[int32]bool{math.MinInt32: false, -1: false, 0: true, Max - 1: true, Max: false, math.MaxInt32: false} {
-		if got := s.Contains(i); got != want {
-			t.Errorf("Contains(%d): got %t, want %t", i, got, want)
-		}
+		same(t, fmt.Sprintf("Contains(%d)", i), s.Contains(i), want)
 	}
-	if all.Contains(math.MaxInt32) || !all.Contains(Max) {
-		t.Error("all: want Max to be contained and math.MaxInt32 not")
-	}
-	if got, want := slices.Collect(s.Complement(math.MaxInt32).All()), []int32{Max}; !slices.Equal(got, want) {
-		t.Errorf("Complement: got %v, want %v", got, want)
-	}
-	if got := slices.Collect(all.Complement(math.MaxInt32).All()); got != nil {
-		t.Errorf("Complement of all: got %v, want nil", got)
-	}
-	if got, want := slices.Collect(Range(Max-1, Max).All()), []int32{Max - 1, Max}; !slices.Equal(got, want) {
-		t.Errorf("All at the upper end: got %v, want %v", got, want)
-	}
+	same(t, "all contain MaxInt32, Max", []bool{all.Contains(math.MaxInt32), all.Contains(Max)}, []bool{false, true})
+	same(t, "Complement", slices.Collect(s.Complement(math.MaxInt32).All()), []int32{Max})
+	same(t, "Complement of all", slices.Collect(all.Complement(math.MaxInt32).All()), nil)
+	same(t, "All at the upper end", slices.Collect(Range(Max-1, Max).All()), []int32{Max - 1, Max})
 }
 
 // A range loop panics if the iterator calls yield after yield has returned false.
@@ -169,9 +150,7 @@ func TestIteratorsHonourYield(t *testing.T) {
 	}
 	for _, tt := range tests {
 		for n := 1; n <= len(tt.all); n++ {
-			if got := tt.take(n); !slices.Equal(got, tt.all[:n]) {
-				t.Errorf("%s, stopped after %d: got %v, want %v", tt.what, n, got, tt.all[:n])
-			}
+			same(t, fmt.Sprintf("%s, stopped after %d", tt.what, n), tt.take(n), tt.all[:n])
 		}
 	}
 }
@@ -188,9 +167,7 @@ func TestCompletionsBelowZero(t *testing.T) {
 
 func TestEqualNeedsNoOptions(t *testing.T) {
 	type status struct{ Completed Set }
-	if diff := cmp.Diff(status{Of(1, 2, 3)}, status{Range(1, 3)}); diff != "" {
-		t.Errorf("want no difference, got %s", diff)
-	}
+	same(t, "difference", cmp.Diff(status{Of(1, 2, 3)}, status{Range(1, 3)}), "")
 	if diff := cmp.Diff(status{Of(1, 2, 3)}, status{Range(1, 4)}); diff == "" {
 		t.Error("want a difference, got none")
 	}
@@ -204,9 +181,7 @@ func TestSetsDoNotShareChanges(t *testing.T) {
 	for _, grown := range []Set{clipped.Union(Of(5, 6)), clipped.Union(Of(100)), s.Clip(11).Union(Of(11))} {
 		wellFormed(t, "union", grown)
 	}
-	if s.String() != "1,3-5,7,9-12" || clipped.String() != "1,3-5" {
-		t.Errorf("got %q and %q, want 1,3-5,7,9-12 and 1,3-5", s, clipped)
-	}
+	same(t, "texts", []string{s.String(), clipped.String()}, []string{"1,3-5,7,9-12", "1,3-5"})
 }
 
 // window holds the intervals that a set is built from, all within windowSize of base.
@@ -266,9 +241,7 @@ func checkOperations(t rapid.TB, wa, wb window, n int32) {
 	checkCompletions(t, a, oa, wa.base, n)
 
 	text := oa.text()
-	if a.String() != text {
-		t.Fatalf("String: got %q, want %q", a, text)
-	}
+	same(t, "String", a.String(), text)
 	if got := a.maxText(); got < len(text) {
 		t.Fatalf("maxText of %q: got %d, want at least %d", text, got, len(text))
 	}
@@ -297,12 +270,8 @@ func checkQueries(t rapid.TB, s Set, o oracle, base int32) {
 	if hasLeast && (least != indexes[0] || greatest != indexes[len(indexes)-1]) {
 		t.Fatalf("%v: got Min %d and Max %d, want those of %v", s, least, greatest, indexes)
 	}
-	if got := slices.Collect(s.All()); !slices.Equal(got, indexes) {
-		t.Fatalf("All: got %v, want %v", got, indexes)
-	}
-	if got := slices.Collect(s.Intervals()); !slices.Equal(got, o.intervals()) {
-		t.Fatalf("Intervals: got %v, want %v", got, o.intervals())
-	}
+	same(t, "All", slices.Collect(s.All()), indexes)
+	same(t, "Intervals", slices.Collect(s.Intervals()), o.intervals())
 	for i := int64(base) - 2; i <= int64(base)+windowSize; i++ {
 		if i := int32(i); s.Contains(i) != o[i] {
 			t.Fatalf("%v: Contains(%d): got %t, want %t", s, i, s.Contains(i), o[i])
@@ -313,19 +282,13 @@ func checkQueries(t rapid.TB, s Set, o oracle, base int32) {
 func checkAlgebra(t rapid.TB, a, b Set, oa, ob oracle) {
 	t.Helper()
 	both := oa.filter(func(i int32) bool { return ob[i] })
-	either := oa.filter(func(int32) bool { return true })
-	for i := range ob {
-		either[i] = true
-	}
+	either := maps.Clone(oa)
+	maps.Copy(either, ob)
 	check(t, "Union", a.Union(b), either)
 	check(t, "Intersection", a.Intersection(b), both)
 	check(t, "Difference", a.Difference(b), oa.filter(func(i int32) bool { return !ob[i] }))
-	if got := a.IntersectionLen(b); got != len(both) {
-		t.Fatalf("IntersectionLen of %v and %v: got %d, want %d", a, b, got, len(both))
-	}
-	if got, want := a.Equal(b), slices.Equal(oa.sorted(), ob.sorted()); got != want {
-		t.Fatalf("Equal of %v and %v: got %t, want %t", a, b, got, want)
-	}
+	same(t, "IntersectionLen", a.IntersectionLen(b), len(both))
+	same(t, "Equal", a.Equal(b), slices.Equal(oa.sorted(), ob.sorted()))
 }
 
 func checkCompletions(t rapid.TB, s Set, o oracle, base, n int32) {

@@ -2,6 +2,7 @@ package machine
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -27,9 +28,7 @@ func upTo(t *testing.T, m *Machine, v View, s *server, verb Verb) []Request {
 		}
 		for _, r := range batch {
 			object, err := s.answer(r)
-			if err := m.Answer(r, object, err); err != nil {
-				t.Fatal(err)
-			}
+			Same(t, "taking the answer", m.Answer(r, object, err), nil)
 		}
 	}
 	t.Fatalf("the sync ends without a request to %v", verb)
@@ -41,16 +40,13 @@ func upTo(t *testing.T, m *Machine, v View, s *server, verb Verb) []Request {
 func TestAbandoned_answers(t *testing.T) {
 	job := suspended(Train(1))
 	for _, err := range []error{nil, notFound(Request{}), errConflict, errTimeout} {
-		m, s := newMachine(), &server{job: job}
+		m, s := New(), &server{job: job}
 		batch := upTo(t, m, fresh(job, PodOf(job, "a", "11")), s, DeletePod)
 		_ = m.Answer(batch[0], nil, err)
 		m.Abandon()
-		if want := err == nil || err.Error() == notFound(Request{}).Error(); want != (len(m.memory.Deleted) == 1) {
-			t.Errorf("answered with %v: the machine remembers the deletions %v", err, m.memory.Deleted)
-		}
-		if m.Next() != nil {
-			t.Error("an abandoned sync has further requests")
-		}
+		Same(t, fmt.Sprintf("answered with %v: the deletion is remembered", err), len(m.memory.Deleted) == 1,
+			err == nil || err.Error() == notFound(Request{}).Error())
+		Same(t, "requests of an abandoned sync", m.Next(), nil)
 	}
 }
 
@@ -62,7 +58,7 @@ func TestLiveRead_fails(t *testing.T) {
 		"the answer is not a list": func(Request) (runtime.Object, error) { return job, nil },
 		"the answer is nil":        func(Request) (runtime.Object, error) { return (*corev1.PodList)(nil), nil },
 	} {
-		m, s := newMachine(), &server{job: job}
+		m, s := New(), &server{job: job}
 		Same(t, name, run(t, m, unversioned(fresh(job)), s.except(ListPods, how)), []string{"get the Job", "list the pods"})
 		if err := m.Result().Err; err == nil || errors.Is(err, errConflict) != (name == "the list is refused") {
 			t.Errorf("%s: the error is %v", name, err)
@@ -79,7 +75,7 @@ func TestLiveRead_fails(t *testing.T) {
 		"no object": {nil, true}, "a nil Job": {(*batchv1.Job)(nil), true},
 		"a Job without a UID": {&batchv1.Job{}, false}, "a pod": {PodOf(job, "a", "11"), false}, "only the metadata": {partial, false},
 	} {
-		m, s := newMachine(), &server{job: job}
+		m, s := New(), &server{job: job}
 		Same(t, name, run(t, m, unversioned(fresh(job)), s.except(GetJob, func(Request) (runtime.Object, error) { return test.object, nil })), []string{"get the Job"})
 		if r := m.Result(); r.Gone != test.gone || r.Requeue != 0 || (r.Err == nil) != test.gone {
 			t.Errorf("%s: gone %t, requeue %s, error %v; want gone %t, and no other sync", name, r.Gone, r.Requeue, r.Err, test.gone)
@@ -87,7 +83,7 @@ func TestLiveRead_fails(t *testing.T) {
 	}
 
 	// A nil pointer as an error is an error without an answer: the request may have been carried out.
-	wrong, api := newMachine(), &server{job: job}
+	wrong, api := New(), &server{job: job}
 	run(t, wrong, fresh(job), api.except(CreatePod, func(Request) (runtime.Object, error) { return nil, (*apierrors.StatusError)(nil) }))
 	if err := wrong.Result().Err; len(wrong.memory.Lost) != 1 || err == nil || !strings.Contains(err.Error(), "nil *errors.StatusError") {
 		t.Errorf("a nil error: lost %v, error %v", wrong.memory.Lost, err)
@@ -95,7 +91,7 @@ func TestLiveRead_fails(t *testing.T) {
 
 	// An answer to a creation without a pod, or with one without a UID, leaves it in doubt.
 	for _, pod := range []*corev1.Pod{nil, {}} {
-		m, s := newMachine(), &server{job: job}
+		m, s := New(), &server{job: job}
 		run(t, m, fresh(job), s.except(CreatePod, func(Request) (runtime.Object, error) { return pod, nil }))
 		if !errors.Is(m.Result().Err, errNoObject) || len(m.memory.Lost) != 1 {
 			t.Errorf("the answer is %v: lost %v, error %v", pod, m.memory.Lost, m.Result().Err)
@@ -103,7 +99,7 @@ func TestLiveRead_fails(t *testing.T) {
 	}
 
 	// A failed read by name does not resolve a creation.
-	m, s := newMachine(), &server{job: job}
+	m, s := New(), &server{job: job}
 	m.Names = func(prefix string) string { return prefix + "abcde" }
 	run(t, m, fresh(job), s.except(CreatePod, func(r Request) (runtime.Object, error) {
 		r.Pod.Name = "another" // the caller owns the request
@@ -120,7 +116,7 @@ func TestLiveRead_fails(t *testing.T) {
 func TestWait_withoutBatchPeriod(t *testing.T) {
 	job, next := Train(1), Train(1)
 	next.UID = "next"
-	m, s := newMachine(), &server{job: job}
+	m, s := New(), &server{job: job}
 	run(t, m, fresh(job), s.answer)
 	for _, period := range []time.Duration{0, -1} {
 		m.options = decide.BatchPeriod(period)
@@ -132,24 +128,20 @@ func TestWait_withoutBatchPeriod(t *testing.T) {
 // A status that was stored before the sync was abandoned is remembered: an older Job is not decided on.
 func TestAbandoned_afterTheStatus(t *testing.T) {
 	job := Train(1)
-	m, s := newMachine(), &server{job: job}
+	m, s := New(), &server{job: job}
 	pod := PodOf(job, "a", "11", Succeeded)
 	batch := upTo(t, m, fresh(job, pod), s, PatchStatus)
 	object, err := s.answer(batch[0])
-	if err := m.Answer(batch[0], object, err); err != nil {
-		t.Fatal(err)
-	}
+	Same(t, "taking the answer", m.Answer(batch[0], object, err), nil)
 	m.Abandon()
-	if m.memory.Sure || m.memory.Known != s.job.ResourceVersion {
-		t.Errorf("sure %t, known version %s, want false and %s", m.memory.Sure, m.memory.Known, s.job.ResourceVersion)
-	}
+	Same(t, "sure, and the known version", []any{m.memory.Sure, m.memory.Known}, []any{false, s.job.ResourceVersion})
 	Same(t, "requests about the older Job", run(t, m, fresh(job, pod), s.answer), nil)
 }
 
 // An invalid view is an error at once, also while writes are unobserved: no pod is read for it.
 func TestInputError_sendsNothing(t *testing.T) {
 	job := Train(2)
-	m, s := newMachine(), &server{job: job}
+	m, s := New(), &server{job: job}
 	m.Names = func(prefix string) string { return prefix + "abcde" }
 	run(t, m, fresh(job), s.except(CreatePod, refusal(errTimeout)))
 	var input *decide.InputError
@@ -167,7 +159,7 @@ func TestInputError_sendsNothing(t *testing.T) {
 // A clone has the same memory, and is independent.
 func TestClone(t *testing.T) {
 	job := Train(1)
-	m, s := newMachine(), &server{job: job}
+	m, s := New(), &server{job: job}
 	run(t, m, fresh(job), s.answer)
 	c := m.Clone()
 	if c.String() != m.String() || len(c.memory.Created) != 1 || c.Result().Decision.Facts() != nil {
@@ -181,9 +173,7 @@ func TestClone(t *testing.T) {
 	if len(m.memory.Created) != 1 || !m.Memory().Equal(before) {
 		t.Error("the clone has changed the original")
 	}
-	if c.Memory().Equal(before) {
-		t.Error("the clone remembers what it has forgotten")
-	}
+	Same(t, "the clone remembers what it has forgotten", c.Memory().Equal(before), false)
 }
 
 func TestVerb_String(t *testing.T) {

@@ -25,7 +25,7 @@ type world struct {
 }
 
 func newWorld(parallelism int32) *world {
-	return &world{server: &server{job: Train(parallelism)}, m: newMachine()}
+	return &world{server: &server{job: Train(parallelism)}, m: New()}
 }
 
 // sync runs a sync whose cache has all of the Job, and of the pods what is passed.
@@ -77,9 +77,7 @@ func TestCounts_ofAPodThatWasReadAfterItsEnd(t *testing.T) {
 		w.sync(t, noon, "1000")
 		w.pods = []*corev1.Pod{w.at(w.made[0], change), w.made[1]}
 		w.sync(t, noon.Add(10*time.Second), "1000")
-		if len(w.made) != 2 {
-			t.Errorf("%s: %d pods were created, want 2", name, len(w.made))
-		}
+		Same(t, name+": pods that were created", len(w.made), 2)
 		Same(t, name+": statuses", w.stored, []string{
 			"active 2 ready 0 terminating 0 failed 0",
 			"active 1 ready 0 terminating 0 failed 0",

@@ -17,9 +17,6 @@ import (
 
 var noon = Noon()
 
-// newMachine returns a machine with the settings of Kubernetes.
-func newMachine() *Machine { return New() }
-
 // fresh returns a view of caches that are up to date.
 func fresh(job *batchv1.Job, pods ...*corev1.Pod) View {
 	return View{Job: job, Pods: pods, Now: noon, JobsVersion: "1000", PodsVersion: "1000", Barrier: "1"}
@@ -72,9 +69,7 @@ func run(t testing.TB, m *Machine, v View, how answers) (asked []string) {
 		given.Add(object)
 		return object, err
 	})
-	if changed := given.Changed(); changed != "" {
-		t.Errorf("after %q, %s", asked, changed)
-	}
+	Same(t, fmt.Sprintf("after %q", asked), given.Changed(), "")
 	return asked
 }
 

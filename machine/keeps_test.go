@@ -2,7 +2,6 @@ package machine
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -30,7 +29,7 @@ func TestLiveRead_whatIsRemembered(t *testing.T) {
 		{"5000", "1", "2000", "5000", "9000", "9000"}, {"1", "6000", "2000", "6000", "9000", "9000"},
 		{"1", "1", "2000", "2000", "1500", "2000"},
 	} {
-		m, s := newMachine(), &server{job: Train(1)}
+		m, s := New(), &server{job: Train(1)}
 		idle(m)
 		s.job.ResourceVersion = test.read
 		m.memory = memory.Memory{Job: s.job.UID, JobsFloor: test.floor, PodsFloor: test.floor, ReadFirst: true, Lost: []string{""},
@@ -43,9 +42,7 @@ func TestLiveRead_whatIsRemembered(t *testing.T) {
 		Same(t, "requests", asked, []string{"get the Job", "list the pods"})
 		Same(t, "the floors of Jobs and pods", []string{m.memory.JobsFloor, m.memory.PodsFloor}, []string{test.want, test.want})
 		Same(t, "the versions of the Job: known, and shown by its cache", []string{m.memory.Known, m.memory.Shown}, []string{test.knows, ""})
-		if m.memory.ReadFirst || len(m.memory.Lost)+len(m.memory.Created) > 0 {
-			t.Errorf("the Machine remembers %+v, want no read to do, and nothing lost or created", m.memory)
-		}
+		Same(t, "a read to do, lost and created", []any{m.memory.ReadFirst, len(m.memory.Lost), len(m.memory.Created)}, []any{false, 0, 0})
 	}
 }
 
@@ -61,7 +58,7 @@ func TestBegin_olderJob(t *testing.T) {
 
 // What a sync leaves in the memory: the record, the time of the status, the pods that were gone, and the newest floor.
 func TestSync_whatIsRemembered(t *testing.T) {
-	m, s := newMachine(), &server{job: Train(2)}
+	m, s := New(), &server{job: Train(2)}
 	pod := PodOf(s.job, "a", "11", Failed)
 	run(t, m, fresh(s.job, pod), s.except(PatchPod, refusal(notFound(Request{}))))
 	Same(t, "the pod that was gone", m.memory.Stripped, map[types.UID]memory.Stripped{"a": {Version: "11"}})
@@ -69,14 +66,12 @@ func TestSync_whatIsRemembered(t *testing.T) {
 	Same(t, "the record", m.memory.Backoff, m.Result().Decision.Backoff)
 	Same(t, "its failures", m.memory.Backoff.Failures, int32(1))
 
-	m, s = newMachine(), &server{job: Train(1)}
+	m, s = New(), &server{job: Train(1)}
 	v := fresh(s.job, PodOf(s.job, "a", "11", Ownerless))
 	v.PodsVersion = "9999"
 	run(t, m, v, s.answer)
 	Same(t, "the floor after an adoption at an older version", m.memory.PodsFloor, "9999")
-	if metrics := strings.Join(Texts(m.Result().Metrics), "; "); metrics != "" {
-		t.Errorf("an adoption has the metrics %s", metrics)
-	}
+	Same(t, "metrics of an adoption", Texts(m.Result().Metrics), nil)
 }
 
 // A status write that is not answered, or whose answer is not used, brings the record in doubt.
@@ -88,7 +83,7 @@ func TestStatus_bringsTheRecordInDoubt(t *testing.T) {
 			_ = m.Answer(r, object, err)
 		},
 	} {
-		m, s := newMachine(), &server{job: Train(1)}
+		m, s := New(), &server{job: Train(1)}
 		m.memory.Job, m.memory.Sure = s.job.UID, true
 		batch := upTo(t, m, fresh(s.job, PodOf(s.job, "a", "11", Phase(corev1.PodRunning))), s, PatchStatus)
 		how(m, s, batch[0])
@@ -99,7 +94,7 @@ func TestStatus_bringsTheRecordInDoubt(t *testing.T) {
 
 // The batches of creations double.
 func TestCreations_batches(t *testing.T) {
-	m, s := newMachine(), &server{job: Train(10)}
+	m, s := New(), &server{job: Train(10)}
 	var sizes []int
 	begin(t, m, fresh(s.job))
 	for batch := m.Next(); len(batch) > 0; batch = m.Next() {
@@ -115,7 +110,7 @@ func TestCreations_batches(t *testing.T) {
 // After a request timeout or an error of the API server, a request may have been carried out.
 func TestCreation_requestTimeout(t *testing.T) {
 	for code, lost := range map[int32]int{408: 1, 499: 0, 500: 1} {
-		m, s := newMachine(), &server{job: Train(1)}
+		m, s := New(), &server{job: Train(1)}
 		err := &apierrors.StatusError{ErrStatus: metav1.Status{Code: code}}
 		run(t, m, fresh(s.job), s.except(CreatePod, refusal(err)))
 		Same(t, fmt.Sprint("lost creations, code ", code), len(m.memory.Lost), lost)
@@ -124,7 +119,7 @@ func TestCreation_requestTimeout(t *testing.T) {
 
 // The caller owns a request: changing its status changes no decision.
 func TestRequest_statusIsTheCallers(t *testing.T) {
-	m, s := newMachine(), &server{job: Train(1)}
+	m, s := New(), &server{job: Train(1)}
 	run(t, m, fresh(s.job), func(r Request) (runtime.Object, error) {
 		object, err := s.answer(r)
 		if r.Status != nil {
@@ -138,9 +133,7 @@ func TestRequest_statusIsTheCallers(t *testing.T) {
 // The options of a sync apply to no other sync, and to no other Machine.
 func TestBegin_optionsOfOneSync(t *testing.T) {
 	creates := func(m *Machine, opts ...decide.Option) int {
-		if err := m.Begin(fresh(Train(2)), opts...); err != nil {
-			t.Fatal(err)
-		}
+		Same(t, "Begin", m.Begin(fresh(Train(2)), opts...), nil)
 		return len(m.Result().Decision.Create)
 	}
 	m := New()
@@ -149,7 +142,7 @@ func TestBegin_optionsOfOneSync(t *testing.T) {
 
 // A clone decides on the pods that the original has read, as the original would, and goes on with its numbers.
 func TestClone_pods(t *testing.T) {
-	m, s := newMachine(), &server{job: Train(2)}
+	m, s := New(), &server{job: Train(2)}
 	watched := 0
 	m.Decider = func(pods *decide.Pods, in decide.Snapshot, o decide.Option) (decide.Decision, error) {
 		watched++

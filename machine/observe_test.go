@@ -55,7 +55,7 @@ func TestMemory_isInFlight(t *testing.T) {
 // Between two lists, a cache may hold more than its version says. A Job that is older than the one
 // before is not decided on.
 func TestFreshness_ofAnOlderJob(t *testing.T) {
-	m, s := newMachine(), &server{job: Train(1)}
+	m, s := New(), &server{job: Train(1)}
 	v := fresh(s.job, PodOf(s.job, "a", "11"))
 	run(t, m, v, s.answer) // stores the status
 	newer, older := s.job.DeepCopy(), s.job.DeepCopy()
@@ -73,13 +73,11 @@ func TestFreshness_ofAnOlderJob(t *testing.T) {
 
 // Requests that Next never returned were never sent, so none of them is lost.
 func TestAbandoned_beforeNext(t *testing.T) {
-	m := newMachine()
+	m := New()
 	for range 2 {
 		begin(t, m, fresh(Train(3)))
 	}
-	if len(m.memory.Lost) != 0 || m.memory.ReadFirst {
-		t.Errorf("%s", m.memory.String())
-	}
+	Same(t, "lost, and a read to do", []any{len(m.memory.Lost), m.memory.ReadFirst}, []any{0, false})
 	Same(t, "requests", []string{text(m.Next()[0])}, []string{"create pod train-"})
 }
 
@@ -118,7 +116,7 @@ func TestGone_isRemembered(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m, s := newMachine(), &server{job: Train(2)}
+			m, s := New(), &server{job: Train(2)}
 			test.learn(t, m, s)
 			for range 2 {
 				Same(t, "requests for the old view", run(t, m, fresh(Train(2)), s.answer), nil)
@@ -132,9 +130,7 @@ func TestGone_isRemembered(t *testing.T) {
 			Same(t, "requests for the next Job", run(t, m, fresh(next), s.answer), []string{"create pod train-", "patch the status"})
 			pending := m.memory.String()
 			Same(t, "requests for the old view", run(t, m, fresh(Train(2)), s.answer), nil)
-			if m.memory.Job != next.UID || m.memory.String() != pending {
-				t.Errorf("the Machine remembers %s, %s; want %s, %s", m.memory.Job, m.memory.String(), next.UID, pending)
-			}
+			Same(t, "what the Machine remembers", []string{string(m.memory.Job), m.memory.String()}, []string{string(next.UID), pending})
 		})
 	}
 }
@@ -143,7 +139,7 @@ func TestGone_isRemembered(t *testing.T) {
 // last status write before that was made by this process.
 func TestForeignStatus_bringsTheRecordInDoubt(t *testing.T) {
 	for name, read := range map[string]func(View) View{"cached": func(v View) View { return v }, "live": unversioned} {
-		m, s := newMachine(), &server{job: Train(1)}
+		m, s := New(), &server{job: Train(1)}
 		run(t, m, fresh(s.job), s.answer)
 		v := fresh(s.job, PodOf(s.job, "new-2001", "2002", Phase(corev1.PodRunning)))
 		v.JobsVersion, v.PodsVersion = "3000", "3000"
@@ -184,7 +180,7 @@ func TestFreshness(t *testing.T) {
 			s := &server{job: Train(1)}
 			v := fresh(Train(1))
 			v.JobsVersion, v.PodsVersion, v.Barrier = test.jobs, test.pods, test.barrier
-			Same(t, "requests", run(t, newMachine(), v, s.answer), test.want)
+			Same(t, "requests", run(t, New(), v, s.answer), test.want)
 		})
 	}
 }
@@ -207,7 +203,7 @@ func TestFreshness_ofAForeignStatus(t *testing.T) {
 		{"other counts have changed", func(s *batchv1.JobStatus) { s.Active = 5 }, "2999", false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			m, s := newMachine(), &server{job: job}
+			m, s := New(), &server{job: job}
 			run(t, m, fresh(job), s.answer)
 			foreign := s.job.DeepCopy()
 			foreign.ResourceVersion = "3000"
@@ -225,7 +221,7 @@ func TestFreshness_ofAForeignStatus(t *testing.T) {
 func TestFreshness_ofItsOwnStatus(t *testing.T) {
 	job := Train(2)
 	failed := PodOf(job, "a", "11", Failed)
-	m, s := newMachine(), &server{job: job}
+	m, s := New(), &server{job: job}
 	run(t, m, fresh(job, failed), func(r Request) (runtime.Object, error) {
 		stored, err := s.answer(r)
 		if r.Status != nil {
@@ -233,9 +229,7 @@ func TestFreshness_ofItsOwnStatus(t *testing.T) {
 		}
 		return stored, err
 	})
-	if s.job.Status.Failed != 1 {
-		t.Fatalf("the status counts %d failures, want 1", s.job.Status.Failed)
-	}
+	Same(t, "failures in the status", s.job.Status.Failed, 1)
 	for _, shown := range []*batchv1.Job{job, s.job} {
 		v := fresh(shown, failed)
 		if asked := run(t, m, v, s.answer); slices.Contains(asked, "list the pods") {
@@ -248,7 +242,7 @@ func TestFreshness_ofItsOwnStatus(t *testing.T) {
 // later version need no newer pods. A live read does not make them known.
 func TestFreshness_ofTheSameForeignCounts(t *testing.T) {
 	for pods, want := range map[string][]string{"3000": nil, "2999": {"get the Job", "list the pods"}} {
-		m, s := newMachine(), &server{job: Train(1)}
+		m, s := New(), &server{job: Train(1)}
 		s.pods = []*corev1.Pod{PodOf(s.job, "a", "11")}
 		run(t, m, fresh(s.job, s.pods...), s.answer) // stores the status
 		for _, at := range []struct{ job, pods string }{{"3000", pods}, {"5000", "4000"}} {
@@ -264,7 +258,7 @@ func TestFreshness_ofTheSameForeignCounts(t *testing.T) {
 // A status of another process is remembered only once pods were read that are as new.
 func TestFreshness_ofAForeignStatusAfterAFailedRead(t *testing.T) {
 	job := Train(2)
-	m, s := newMachine(), &server{job: job}
+	m, s := New(), &server{job: job}
 	run(t, m, fresh(job), s.answer)
 	s.job = s.job.DeepCopy()
 	s.job.ResourceVersion, s.job.Status.Failed = "3000", 1
@@ -280,7 +274,7 @@ func TestFreshness_ofAForeignStatusAfterAFailedRead(t *testing.T) {
 func TestFreshness_backInTime(t *testing.T) {
 	job := Train(1)
 	s := &server{job: job}
-	m := newMachine()
+	m := New()
 	run(t, m, fresh(job, PodOf(job, "a", "11")), s.answer)
 	v := fresh(job)
 	v.PodsVersion = "999"
@@ -306,14 +300,12 @@ func TestFreshness_backInTimeOfAnEarlierJob(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			earlier, job := Train(1), Train(1)
 			job.UID = "later-uid"
-			m, s := newMachine(), &server{job: earlier}
+			m, s := New(), &server{job: earlier}
 			run(t, m, fresh(earlier, PodOf(earlier, "a", "11")), s.answer)
 			s.job = nil
 			gone := fresh(nil)
 			run(t, m, gone, s.answer)
-			if !m.Result().Gone {
-				t.Fatalf("the earlier Job is not gone: %v", m.memory.String())
-			}
+			Same(t, "the earlier Job is gone", m.Result().Gone, true)
 			v := fresh(job)
 			v.JobsVersion, v.PodsVersion, v.Barrier, s.job = test.jobsVersion, test.podsVersion, "1", job
 			asked := run(t, m, v, s.answer)

@@ -2,6 +2,7 @@ package machine
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -29,7 +30,7 @@ func TestRequests_nameTheJob(t *testing.T) {
 	open.Barrier = ""
 	for name, v := range map[string]View{"cached": fresh(job), "read live": unversioned(fresh(job)), "without a barrier": open} {
 		s := &server{job: job}
-		run(t, newMachine(), v, func(r Request) (runtime.Object, error) {
+		run(t, New(), v, func(r Request) (runtime.Object, error) {
 			ofJob := r.Verb != CreatePod && r.Verb != ListPods
 			if r.Namespace != job.Namespace || ofJob && r.Name != job.Name {
 				t.Errorf("%s: %s: namespace %q, name %q", name, r.Verb, r.Namespace, r.Name)
@@ -42,23 +43,21 @@ func TestRequests_nameTheJob(t *testing.T) {
 // A sync waits while the Job is older than the answer to the last status write.
 func TestStaleJob(t *testing.T) {
 	job := Train(1)
-	m := newMachine()
+	m := New()
 	s := &server{job: job}
 	run(t, m, fresh(job), s.answer)
 	Same(t, "requests", run(t, m, fresh(job, PodOf(job, "a", "11")), s.answer), nil)
 	if r := m.Result(); r.Requeue != time.Second || r.Err != nil {
 		t.Errorf("the result is %+v, want Requeue 1s and no error", r)
 	}
-	if m.Idle() {
-		t.Error("the machine is idle before its status is observed")
-	}
+	Same(t, "idle before its status is observed", m.Idle(), false)
 }
 
 // A creation is in flight until its pod is observed, or until the cache is complete up to
 // its version.
 func TestCreation_inFlight(t *testing.T) {
 	job := Train(1)
-	m := newMachine()
+	m := New()
 	s := &server{job: job}
 	run(t, m, fresh(job), s.answer) // the pod is at version 2002
 	job = job.DeepCopy()
@@ -66,9 +65,7 @@ func TestCreation_inFlight(t *testing.T) {
 	s.job = job
 	v := fresh(job)
 	Same(t, "requests before it is observed", run(t, m, v, s.answer), nil) // the status counts the pod already
-	if r := m.Result(); r.Requeue != 10*time.Second {
-		t.Errorf("Requeue = %v, want 10s, to read the pod by name", r.Requeue)
-	}
+	Same(t, "Requeue, to read the pod by name", m.Result().Requeue, 10*time.Second)
 	v.PodsVersion, v.Job = "2003", job.DeepCopy()
 	v.Job.ResourceVersion = "2200"
 	Same(t, "requests when the cache has passed its version", run(t, m, v, s.answer)[:1], []string{"create pod train-"})
@@ -78,7 +75,7 @@ func TestCreation_inFlight(t *testing.T) {
 func TestCreation_readByName(t *testing.T) {
 	for _, found := range []string{"the pod", "nothing", "another pod of the Job"} {
 		job := Train(1)
-		m := newMachine()
+		m := New()
 		s := &server{job: job}
 		var made *corev1.Pod
 		run(t, m, fresh(job), s.except(CreatePod, func(r Request) (runtime.Object, error) {
@@ -107,7 +104,7 @@ func TestCreation_readByName(t *testing.T) {
 func TestCreation_lost(t *testing.T) {
 	for _, named := range []bool{false, true} {
 		job := Train(1)
-		m := newMachine()
+		m := New()
 		want := []string{"get the Job", "list the pods"}
 		if named {
 			m.Names = func(prefix string) string { return prefix + "abcde" }
@@ -127,9 +124,7 @@ func TestCreation_lost(t *testing.T) {
 		}
 		Same(t, "first requests", got[:len(want)], want)
 		Same(t, "second pods that are created", creations(got), 0)
-		if len(m.memory.Lost) != 0 {
-			t.Errorf("named %t: still lost: %v", named, m.memory.Lost)
-		}
+		Same(t, fmt.Sprintf("named %t: still lost", named), len(m.memory.Lost), 0)
 	}
 }
 
@@ -143,7 +138,7 @@ func TestCreation_lostAndTheNameIsTaken(t *testing.T) {
 		"by a pod of another Job":       PodOf(other, "abcde", "2001"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			m, s := newMachine(), &server{job: job, pods: []*corev1.Pod{taken}}
+			m, s := New(), &server{job: job, pods: []*corev1.Pod{taken}}
 			m.Names = func(prefix string) string { return prefix + "abcde" }
 			run(t, m, fresh(job), s.except(CreatePod, refusal(errTimeout)))
 			asked := run(t, m, fresh(s.job), s.answer)
@@ -158,7 +153,7 @@ func TestCreation_lostAndTheNameIsTaken(t *testing.T) {
 // After a lost status write, the Machine reads live before any write.
 func TestStatus_lost(t *testing.T) {
 	job := Train(1)
-	m := newMachine()
+	m := New()
 	s := &server{job: job}
 	run(t, m, fresh(job, PodOf(job, "a", "11")), s.except(PatchStatus, refusal(apierrors.NewTimeoutError("no answer", 3))))
 	if r := m.Result(); r.Err == nil || r.RetryAfter != 3*time.Second || m.memory.Sure {
@@ -175,7 +170,7 @@ func TestAnswers_withoutObject(t *testing.T) {
 		CreatePod:   "creations without an answer",
 		PatchStatus: "a status write without an answer",
 	} {
-		m, s := newMachine(), &server{job: job}
+		m, s := New(), &server{job: job}
 		run(t, m, fresh(job), s.except(verb, func(Request) (runtime.Object, error) { return (*corev1.Pod)(nil), nil }))
 		if got := m.String(); m.Result().Err == nil || !strings.Contains(got, want) {
 			t.Errorf("%v: %v, %s; want an error and %s", verb, m.Result().Err, got, want)
@@ -202,7 +197,7 @@ func TestLiveRead(t *testing.T) {
 		"no answer": {err: errTimeout, is: func(err error) bool { return errors.Is(err, errTimeout) }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m, s := newMachine(), &server{job: test.live}
+			m, s := New(), &server{job: test.live}
 			asked := run(t, m, unversioned(fresh(Train(1))), s.except(GetJob, func(r Request) (runtime.Object, error) {
 				if test.err != nil {
 					return nil, test.err
@@ -228,7 +223,7 @@ func TestAnotherJob(t *testing.T) {
 	next := Train(1)
 	next.UID, next.ResourceVersion = "next", "3000"
 	s := &server{job: job}
-	m := newMachine()
+	m := New()
 	run(t, m, fresh(job), s.answer) // a creation and a status are pending
 
 	// Only a cache says that the first Job is gone, and it may be stale.
@@ -257,15 +252,13 @@ func TestAnotherJob(t *testing.T) {
 
 	s.job = nil
 	Same(t, "requests when there is no Job", run(t, m, View{Now: noon}, s.answer), []string{"get the Job"})
-	if !m.Result().Gone || !m.Idle() {
-		t.Errorf("gone %t, idle %t, want both", m.Result().Gone, m.Idle())
-	}
+	Same(t, "gone, and idle", []bool{m.Result().Gone, m.Idle()}, []bool{true, true})
 	Same(t, "requests of the next sync", run(t, m, View{Now: noon}, s.answer), nil)
 }
 
 // A Job without a UID is invalid. It is not a Job that is known to be gone.
 func TestJobWithoutUID(t *testing.T) {
-	m, v := newMachine(), fresh(Train(1))
+	m, v := New(), fresh(Train(1))
 	v.Job.UID = ""
 	var input *decide.InputError
 	if err := m.Begin(v); !errors.As(err, &input) || m.Result().Gone {
@@ -275,7 +268,7 @@ func TestJobWithoutUID(t *testing.T) {
 
 // Calls out of order return an error or do nothing.
 func TestMisuse(t *testing.T) {
-	m := newMachine()
+	m := New()
 	Same(t, "requests before Begin", m.Next(), nil)
 	if m.Result().Err == nil {
 		t.Error("a result before Begin has no error")
@@ -283,40 +276,33 @@ func TestMisuse(t *testing.T) {
 	if m.Answer(Request{ID: 1}, nil, nil) == nil {
 		t.Error("an answer before Begin is no error")
 	}
-	if err := m.Begin(View{Job: &batchv1.Job{}}); err != nil {
-		t.Errorf("Begin with a Job that must be read live: %v", err)
-	}
+	Same(t, "Begin with a Job that must be read live", m.Begin(View{Job: &batchv1.Job{}}), nil)
 	v := fresh(Train(1))
 	v.Now = time.Time{}
 	var input *decide.InputError
 	if err := m.Begin(v); !errors.As(err, &input) {
 		t.Errorf("Begin without a time: %v, want an input error", err)
 	}
-	if got := m.Next(); len(got) != 0 {
-		t.Errorf("requests after a failed Begin: %v", got)
-	}
+	Same(t, "requests after a failed Begin", len(m.Next()), 0)
 
 	s := &server{job: Train(1)}
 	batch := upTo(t, m, fresh(Train(1)), s, CreatePod)
 	object, _ := s.answer(batch[0])
-	if err := m.Answer(batch[0], object, nil); err != nil {
-		t.Fatal(err)
-	}
+	Same(t, "taking an answer", m.Answer(batch[0], object, nil), nil)
 	if m.Answer(batch[0], nil, errTimeout) == nil {
 		t.Error("a second answer is no error")
 	}
 	if m.Answer(Request{ID: batch[0].ID + 100}, nil, nil) == nil {
 		t.Error("an unknown answer is no error")
 	}
-	if m.Next(); len(m.memory.Created) != 1 {
-		t.Errorf("the first answer is not used: %v", m.memory.Created)
-	}
+	m.Next()
+	Same(t, "creations after the first answer", len(m.memory.Created), 1)
 }
 
 // A sync can be abandoned at any request. The Machine remembers the answered writes, and
 // treats the others as lost.
 func TestAbandoned(t *testing.T) {
-	m, s := newMachine(), &server{job: Train(3)}
+	m, s := New(), &server{job: Train(3)}
 	first := upTo(t, m, fresh(Train(3)), s, CreatePod)
 	object, _ := s.answer(first[0])
 	_ = m.Answer(first[0], object, nil)
@@ -339,7 +325,7 @@ func TestNext_withoutAnswers(t *testing.T) {
 	job := Train(1)
 	done := PodOf(job, "a", "11", Succeeded)
 	job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{}
-	m, s := newMachine(), &server{job: job}
+	m, s := New(), &server{job: job}
 	strips := upTo(t, m, fresh(job, done), s, PatchPod)
 	if rest := m.Next(); len(rest) != 0 || m.Result().Err == nil || !errors.Is(m.Result().Err, errNoAnswer) {
 		t.Errorf("requests %v, error %v; want none and %v", rest, m.Result().Err, errNoAnswer)
@@ -352,7 +338,7 @@ func TestNext_withoutAnswers(t *testing.T) {
 
 // A terminating namespace ends creations without an error or an event.
 func TestNamespaceEnds(t *testing.T) {
-	m, s := newMachine(), &server{job: Train(3)}
+	m, s := New(), &server{job: Train(3)}
 	n := 0
 	asked := run(t, m, fresh(Train(3)), s.except(CreatePod, func(r Request) (runtime.Object, error) {
 		if n++; n == 1 {
@@ -372,7 +358,7 @@ func TestNamespaceEnds(t *testing.T) {
 // When a quota refuses a pod of a batch, the rest of the batch is created, and no later
 // batch.
 func TestCreations_stop(t *testing.T) {
-	m, s := newMachine(), &server{job: Train(10)}
+	m, s := New(), &server{job: Train(10)}
 	exceeded := apierrors.NewForbidden(corev1.Resource("pods"), "", errors.New("exceeded quota"))
 	asked := run(t, m, fresh(Train(10)), s.failing(2, CreatePod, exceeded))
 	if creations(asked) != 3 || len(asked) != 4 || len(m.memory.Lost) != 0 {
@@ -388,16 +374,14 @@ func TestCreations_stop(t *testing.T) {
 // A creation whose name is in use is retried with another name, a few times.
 func TestCreations_collide(t *testing.T) {
 	inUse := apierrors.NewAlreadyExists(corev1.Resource("pods"), "train-x")
-	m, s := newMachine(), &server{job: Train(1)}
+	m, s := New(), &server{job: Train(1)}
 	n, r := creations(run(t, m, fresh(Train(1)), s.failing(1, CreatePod, inUse))), m.Result()
 	if n != 2 || r.Err != nil || len(r.Events) != 1 {
 		t.Errorf("%d creations, error %v, events %v; want 2, no error and 1 event", n, r.Err, r.Events)
 	}
-	m = newMachine()
+	m = New()
 	n = creations(run(t, m, fresh(Train(1)), s.except(CreatePod, refusal(inUse))))
-	if n != 4 || !apierrors.IsAlreadyExists(m.Result().Err) {
-		t.Errorf("%d creations, error %v; want 4 and AlreadyExists", n, m.Result().Err)
-	}
+	Same(t, "creations, and AlreadyExists", []any{n, apierrors.IsAlreadyExists(m.Result().Err)}, []any{4, true})
 }
 
 // A creation whose name is in use stays in front of the others: when a quota leaves room for one pod, the lowest
@@ -405,7 +389,7 @@ func TestCreations_collide(t *testing.T) {
 func TestCreations_collideInOrder(t *testing.T) {
 	job := Train(3)
 	job.Spec.CompletionMode = new(batchv1.IndexedCompletion)
-	m, s := newMachine(), &server{job: job}
+	m, s := New(), &server{job: job}
 	var tried, made []string
 	run(t, m, fresh(job), s.except(CreatePod, func(r Request) (runtime.Object, error) {
 		index := r.Pod.Annotations[batchv1.JobCompletionIndexAnnotation]

@@ -86,9 +86,7 @@ func TestVerdict_survivesConflicts(t *testing.T) {
 		_ = count(r)
 		return refuse(PatchStatus)(r)
 	})
-	if deletions > 0 {
-		t.Errorf("%d pods are deleted although the verdict is not stored", deletions)
-	}
+	Same(t, "deletions although the verdict is not stored", deletions, 0)
 	w.requests(t, w.view(running...), count) // the cache shows no deletion
 	ended := []*corev1.Pod{w.at(running[0], Succeeded), w.at(running[1], Succeeded)}
 	w.requests(t, w.view(ended...), count)
@@ -185,9 +183,7 @@ func TestVerdict_inAnotherObject(t *testing.T) {
 	w.requests(t, v, func(r Request) error {
 		if r.Verb == PatchStatus {
 			named = append(named, r.ResourceVersion)
-			if want := w.job.ResourceVersion; r.ResourceVersion != want {
-				t.Errorf("a status names version %s, want %s", r.ResourceVersion, want)
-			}
+			Same(t, "a status names version", r.ResourceVersion, w.job.ResourceVersion)
 		}
 		return nil
 	})

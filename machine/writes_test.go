@@ -41,11 +41,9 @@ func TestAdoption_readsTheJob(t *testing.T) {
 		"changed":       {changed, []string{"get the Job", "list the pods", "patch pod train-a", "patch the status"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m, s := newMachine(), &server{job: test.live, pods: []*corev1.Pod{PodOf(job, "a", "11", Ownerless)}}
+			m, s := New(), &server{job: test.live, pods: []*corev1.Pod{PodOf(job, "a", "11", Ownerless)}}
 			Same(t, "requests", run(t, m, fresh(job, s.pods...), s.answer), test.want)
-			if refused := len(test.want) == 1; refused != (m.Result().Err != nil) {
-				t.Errorf("the error is %v", m.Result().Err)
-			}
+			Same(t, "has an error", m.Result().Err != nil, len(test.want) == 1)
 			if name == "being deleted" {
 				Same(t, "the version of the Job", m.memory.Known, deleting.ResourceVersion)
 			}
@@ -60,7 +58,7 @@ func TestAdoption_refusedReleasesOthers(t *testing.T) {
 		"gone":           func(r Request) (runtime.Object, error) { return nil, notFound(r) },
 		"cannot be read": refusal(errTimeout),
 	} {
-		m, s := newMachine(), &server{job: job}
+		m, s := New(), &server{job: job}
 		odd := PodOf(job, "b", "12", Unlabelled)
 		asked := run(t, m, fresh(job, PodOf(job, "a", "11", Ownerless), odd), s.except(GetJob, read))
 		Same(t, name, asked, []string{"get the Job", "patch pod train-b"})
@@ -74,15 +72,13 @@ func TestAdoption_refusedReleasesOthers(t *testing.T) {
 // sync. A pod that is gone must not be counted.
 func TestAdoption_ofAPodThatIsGone(t *testing.T) {
 	job := Train(1)
-	m, s := newMachine(), &server{job: job}
+	m, s := New(), &server{job: job}
 	asked := run(t, m, fresh(job, PodOf(job, "a", "11", Ownerless, Succeeded)), s.except(PatchPod, refusal(notFound(Request{}))))
 	Same(t, "requests", asked, []string{"get the Job", "patch pod train-a", "create pod train-", "patch the status"})
 	if st := m.result.Decision.Facts().Status; st.Active != 1 || len(st.UncountedTerminatedPods.Succeeded) != 0 {
 		t.Errorf("the status is %+v, want one active pod and none counted", st)
 	}
-	if cached := m.cached.List(); len(cached) != 1 {
-		t.Errorf("the next sync starts from %d pods, want the one that the cache shows", len(cached))
-	}
+	Same(t, "pods that the next sync starts from", len(m.cached.List()), 1)
 }
 
 // A cache that is older than an adoption is not used, because it shows the pod without an
@@ -97,7 +93,7 @@ func TestAdoption_isObserved(t *testing.T) {
 		}
 		return nil, errConflict
 	})
-	m := newMachine()
+	m := New()
 	Same(t, "requests", run(t, m, fresh(s.job, orphan), stripFails),
 		[]string{"get the Job", "patch pod train-a", "patch the status", "patch pod train-a"})
 	s.job = Train(1)
@@ -130,7 +126,7 @@ func TestAdoption_andDeletion(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			job := suspended(Train(1))
-			m, s := newMachine(), &server{job: job}
+			m, s := New(), &server{job: job}
 			stored := PodOf(job, "a", "11", Ownerless, Released)
 			asked := run(t, m, fresh(job, stored.DeepCopy()), s.except(PatchPod, func(r Request) (runtime.Object, error) {
 				if !strings.Contains(string(r.Patch), fmt.Sprintf(`"resourceVersion":%q`, stored.ResourceVersion)) {
@@ -156,7 +152,7 @@ func TestAdoption_andDeletion(t *testing.T) {
 
 // A Machine keeps the pods that it was fed. It changes none of them, whatever it does with them.
 func TestFeed_podsStayAsTheyAre(t *testing.T) {
-	m, s := newMachine(), &server{job: suspended(Train(2))}
+	m, s := New(), &server{job: suspended(Train(2))}
 	run(t, m, fresh(s.job), s.answer)
 	var given Inputs
 	for _, pod := range []*corev1.Pod{PodOf(s.job, "a", "11", Ownerless), PodOf(s.job, "b", "12"), PodOf(s.job, "c", "13", Succeeded),
@@ -178,7 +174,7 @@ func TestFeed_podsStayAsTheyAre(t *testing.T) {
 func TestClaim_fails(t *testing.T) {
 	job := Train(1)
 	for _, relation := range []func(*corev1.Pod){Ownerless, Unlabelled} {
-		m, s := newMachine(), &server{job: job}
+		m, s := New(), &server{job: job}
 		asked := run(t, m, fresh(job, PodOf(job, "a", "11", relation)), s.except(PatchPod, refusal(errConflict)))
 		if last := asked[len(asked)-1]; last != "patch pod train-a" || !apierrors.IsConflict(m.Result().Err) {
 			t.Errorf("requests %v, error %v; want none after the claim, and the conflict", asked, m.Result().Err)
@@ -192,7 +188,7 @@ func TestClaim_isInvalid(t *testing.T) {
 	job := Train(1)
 	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "train-b", nil)
 	for want, relation := range map[string]func(*corev1.Pod){"patch the status": Unlabelled, "patch pod train-b": Ownerless} {
-		m, s := newMachine(), &server{job: job, pods: []*corev1.Pod{PodOf(job, "a", "11", Ownerless), PodOf(job, "b", "12", relation)}}
+		m, s := New(), &server{job: job, pods: []*corev1.Pod{PodOf(job, "a", "11", Ownerless), PodOf(job, "b", "12", relation)}}
 		asked := run(t, m, fresh(job, s.pods...), s.failing(2, PatchPod, invalid)) // of train-b
 		if goesOn := want == "patch the status"; asked[len(asked)-1] != want || goesOn != (m.Result().Err == nil) {
 			t.Errorf("requests %v, error %v; want %s as the last request", asked, m.Result().Err, want)
@@ -204,7 +200,7 @@ func TestClaim_isInvalid(t *testing.T) {
 // still show it.
 func TestClaim_isRemembered(t *testing.T) {
 	job := Train(1)
-	m, s := newMachine(), &server{job: job}
+	m, s := New(), &server{job: job}
 	asked := run(t, m, fresh(job, PodOf(job, "a", "11", Unlabelled)), s.answer)
 	Same(t, "requests", asked, []string{"patch pod train-a", "create pod train-", "patch the status"})
 	if _, a := m.memory.Stripped["a"]; len(m.memory.Stripped) != 1 || !a {
@@ -237,7 +233,7 @@ func TestDeletions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			job := suspended(Train(1))
-			m, s := newMachine(), &server{job: job}
+			m, s := New(), &server{job: job}
 			asked := run(t, m, fresh(job, PodOf(job, "a", "11")), func(r Request) (runtime.Object, error) {
 				switch {
 				case r.Verb == PatchPod && test.patch != nil:
@@ -261,9 +257,7 @@ func TestDeletions(t *testing.T) {
 			if event != test.reason || (r.Err != nil) != (test.deleted == 0) {
 				t.Errorf("events %v, error %v; want %q", r.Events, r.Err, test.reason)
 			}
-			if len(m.memory.Deleted) != test.deleted {
-				t.Errorf("the machine remembers %v, want %d", m.memory.Deleted, test.deleted)
-			}
+			Same(t, "deletions that the machine remembers", len(m.memory.Deleted), test.deleted)
 		})
 	}
 }
@@ -271,7 +265,7 @@ func TestDeletions(t *testing.T) {
 // The Job does not end while a deletion is not observed.
 func TestDeletions_inFlight(t *testing.T) {
 	job := suspended(Train(1))
-	m, s := newMachine(), &server{job: job}
+	m, s := New(), &server{job: job}
 	pod := PodOf(job, "a", "11")
 	run(t, m, fresh(job, pod), s.answer)
 	job = job.DeepCopy()
@@ -282,9 +276,7 @@ func TestDeletions_inFlight(t *testing.T) {
 	job = job.DeepCopy()
 	job.ResourceVersion = "2200"
 	Same(t, "requests when the pod is gone", run(t, m, fresh(job), s.answer)[:1], []string{"create pod train-"})
-	if len(m.memory.Deleted) != 0 {
-		t.Errorf("the machine remembers %v", m.memory.String())
-	}
+	Same(t, "deletions that the machine remembers", len(m.memory.Deleted), 0)
 }
 
 // The status is stored before the finalizers are removed, and the counters after. A conflict
@@ -303,7 +295,7 @@ func TestCounting(t *testing.T) {
 		"the second status conflicts": {3, writes},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m, s := newMachine(), &server{job: job}
+			m, s := New(), &server{job: job}
 			n := 0
 			asked := run(t, m, fresh(job, pod), func(r Request) (runtime.Object, error) {
 				if n++; n == test.fails {
@@ -313,9 +305,7 @@ func TestCounting(t *testing.T) {
 			})
 			Same(t, "requests", asked, test.want)
 			r := m.Result()
-			if r.Ended != (test.fails == 0) || (r.Err == nil) != (test.fails == 0) {
-				t.Errorf("ended %t, error %v", r.Ended, r.Err)
-			}
+			Same(t, "ended, and without an error", []bool{r.Ended, r.Err == nil}, []bool{test.fails == 0, test.fails == 0})
 			if test.fails == 0 {
 				Same(t, "the last event", r.Events[len(r.Events)-1].Reason, "Completed")
 				if !strings.Contains(s.statuses[1], `"resourceVersion":"2001"`) {
@@ -333,7 +323,7 @@ func TestStripped_isRemembered(t *testing.T) {
 	job := Train(2)
 	pod := PodOf(job, "a", "11", Succeeded)
 	other := PodOf(job, "b", "12")
-	m, s := newMachine(), &server{job: job}
+	m, s := New(), &server{job: job}
 	run(t, m, fresh(job, pod, other), s.answer)
 	if len(m.memory.Stripped) != 1 || m.memory.Stripped["a"].Without == "" {
 		t.Fatalf("the machine remembers %v, want the version without the finalizer", m.memory.Stripped)
@@ -363,50 +353,50 @@ func TestStripped_isRemembered(t *testing.T) {
 // The status may be stored in another object than the spec.
 func TestStatusElsewhere(t *testing.T) {
 	job := Train(1)
-	m, s := newMachine(), &server{job: job}
+	m, s := New(), &server{job: job}
 	v := fresh(job)
 	v.StatusVersion = "77"
 	run(t, m, v, s.answer)
-	if len(s.statuses) != 1 || !strings.Contains(s.statuses[0], `"resourceVersion":"77"`) {
-		t.Errorf("the statuses are %v, want one for version 77", s.statuses)
-	}
-	if m.Idle() {
-		t.Error("the machine is idle before the status is observed")
-	}
+	s.expectStatusAt(t, "77")
+	Same(t, "idle before the status is observed", m.Idle(), false)
 	v = fresh(job, PodOf(job, "new", "2002"))
 	v.StatusVersion = "78" // older than the answer
 	Same(t, "requests before it is observed", run(t, m, v, s.answer), nil)
 }
 
+// expectStatusAt expects one status, written at a version.
+func (s *server) expectStatusAt(t *testing.T, version string) {
+	t.Helper()
+	if len(s.statuses) != 1 || !strings.Contains(s.statuses[0], `"resourceVersion":"`+version+`"`) {
+		t.Errorf("the statuses are %v, want one for version %s", s.statuses, version)
+	}
+}
+
 // A live read returns the version of the status, so that of the view does not count any more.
 func TestStatusElsewhere_afterALiveRead(t *testing.T) {
-	m, s := newMachine(), &server{job: Train(1)}
+	m, s := New(), &server{job: Train(1)}
 	s.job.ResourceVersion = "2500"
 	v := unversioned(fresh(Train(1)))
 	v.StatusVersion = "77"
 	Same(t, "requests", run(t, m, v, s.answer), []string{"get the Job", "list the pods", "create pod train-", "patch the status"})
-	if len(s.statuses) != 1 || !strings.Contains(s.statuses[0], `"resourceVersion":"2500"`) {
-		t.Errorf("the statuses are %v, want one for version 2500", s.statuses)
-	}
+	s.expectStatusAt(t, "2500")
 }
 
 // The version of the Job says nothing of a status that is elsewhere: the Machine adopts without deciding again, and
 // stores the status at the version of the view.
 func TestStatusElsewhere_andAnAdoption(t *testing.T) {
-	m, s := newMachine(), &server{job: Train(1)}
+	m, s := New(), &server{job: Train(1)}
 	v := fresh(s.job, PodOf(s.job, "a", "11", Ownerless))
 	v.StatusVersion = "77"
 	Same(t, "requests", run(t, m, v, s.answer), []string{"get the Job", "patch pod train-a", "patch the status"})
-	if len(s.statuses) != 1 || !strings.Contains(s.statuses[0], `"resourceVersion":"77"`) {
-		t.Errorf("the statuses are %v, want one for version 77", s.statuses)
-	}
+	s.expectStatusAt(t, "77")
 }
 
 // If a pod was gone before its adoption, the machine decides again without it, and does not
 // send the other claims again.
 func TestAdoption_claimsAreSentOnce(t *testing.T) {
 	job := Train(2)
-	m, s := newMachine(), &server{job: job}
+	m, s := New(), &server{job: job}
 	s.pods = []*corev1.Pod{PodOf(job, "a", "11", Ownerless), PodOf(job, "b", "12", Ownerless)}
 	asked := run(t, m, fresh(job, s.pods...), s.failing(1, PatchPod, notFound(Request{})))
 	Same(t, "requests", asked, []string{"get the Job", "patch pod train-a", "patch pod train-b", "create pod train-", "patch the status"})
@@ -415,7 +405,7 @@ func TestAdoption_claimsAreSentOnce(t *testing.T) {
 // The error of a sync has all errors of its requests.
 func TestErrors_areJoined(t *testing.T) {
 	job := suspended(Train(2))
-	m, s := newMachine(), &server{job: job}
+	m, s := New(), &server{job: job}
 	run(t, m, fresh(job, PodOf(job, "a", "11"), PodOf(job, "b", "12")), s.except(DeletePod, func(r Request) (runtime.Object, error) {
 		if r.Name == "train-a" {
 			return nil, errTimeout
@@ -430,18 +420,16 @@ func TestErrors_areJoined(t *testing.T) {
 // A request that the server finds invalid was not carried out, so nothing is remembered of it.
 func TestCreation_badRequest(t *testing.T) {
 	job := Train(1)
-	m, s := newMachine(), &server{job: job}
+	m, s := New(), &server{job: job}
 	run(t, m, fresh(job), s.except(CreatePod, refusal(apierrors.NewBadRequest("no"))))
-	if len(m.memory.Lost) > 0 || len(m.memory.Created) > 0 {
-		t.Errorf("the machine remembers the creations %v and %v, want none", m.memory.Lost, m.memory.Created)
-	}
+	Same(t, "creations that the machine remembers", []int{len(m.memory.Lost), len(m.memory.Created)}, []int{0, 0})
 }
 
 // With caches without versions, a sync that reads the written status live leaves nothing to wait
 // for.
 func TestIdle_withoutVersions(t *testing.T) {
 	job := Train(0)
-	m, s := newMachine(), &server{job: job}
+	m, s := New(), &server{job: job}
 	for _, idle := range []bool{false, true} {
 		run(t, m, unversioned(fresh(s.job)), s.answer)
 		Same(t, fmt.Sprintf("idle after %d writes of the status (%s)", len(s.statuses), m.memory.String()), m.Idle(), idle)
@@ -452,7 +440,7 @@ func TestIdle_withoutVersions(t *testing.T) {
 func TestClaimPatch_everyAction(t *testing.T) {
 	const strip = `"$deleteFromPrimitiveList/finalizers"`
 	job := Train(1)
-	s := &sync{Machine: newMachine(), Memory: &memory.Memory{Job: job.UID}, options: decide.Options(), view: fresh(job)}
+	s := &sync{Machine: New(), Memory: &memory.Memory{Job: job.UID}, options: decide.Options(), view: fresh(job)}
 	pod := PodOf(job, "a", "7")
 	for action, parts := range map[string][]string{
 		decide.ClaimAdopt:   {`"controller":true`, `"finalizers"`, `"resourceVersion":"7"`},
@@ -476,7 +464,7 @@ func TestFinalizers_webhookRefusesThePatch(t *testing.T) {
 	const denied = `admission webhook "policy.example.com" denied the request: no team label`
 	job := Train(1)
 	pod := PodOf(job, "a", "11", Succeeded)
-	m, s := newMachine(), &server{job: job}
+	m, s := New(), &server{job: job}
 	for range 2 {
 		v := fresh(s.job, pod)
 		v.JobsVersion = "3000"

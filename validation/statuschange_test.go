@@ -91,9 +91,7 @@ func TestStatusRules_whenOneFactChanges(t *testing.T) {
 			edit(&with)
 			want := slices.Contains(strings.Fields(about[rule.name]), fact)
 			for _, c := range []*change{{now: viewOf(&with, spec), was: viewOf(&without, spec)}, {now: viewOf(&without, spec), was: viewOf(&with, spec)}} {
-				if got := rule.when(c); got != want {
-					t.Errorf("%s applies when %s changes: %t, want %t", rule.name, fact, got, want)
-				}
+				Same(t, fmt.Sprintf("%s applies when %s changes", rule.name, fact), rule.when(c), want)
 			}
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/group"
 	"github.com/jobfate/jobfate/group/jobs"
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 var (
@@ -89,9 +90,7 @@ func TestFailureOf_exit(t *testing.T) {
 	} {
 		got, _ := jobs.FailureOf(jobWith(batchv1.JobFailed, "PodFailurePolicy", message), group.Member{}, 0)
 		want.Reason, want.Message, want.At = "PodFailurePolicy", message, noon
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", message, diff)
-		}
+		Same(t, message, got, want)
 	}
 }
 
@@ -122,9 +121,7 @@ func TestJob_phase(t *testing.T) {
 			}
 			job.Status.Conditions = append(job.Status.Conditions, condition)
 		}
-		if got := (&jobs.Job{Job: job}).Phase(); got != want {
-			t.Errorf("%q: %q, want %q", conditions, got, want)
-		}
+		Same(t, fmt.Sprintf("%q", conditions), (&jobs.Job{Job: job}).Phase(), want)
 	}
 	none := &jobs.Job{Member: members[0], Attempt: 3}
 	if none.UID() != "" || none.Phase() != "" || none.Deleting() || none.CreatedFor() != 3 || none.Of() != members[0] {

@@ -18,9 +18,9 @@ import (
 // largeJob is an Indexed Job of 1,000 completions. A limit of 0 means none per index.
 func largeJob(limitPerIndex int32) *batchv1.Job {
 	job := NewJob()
-	job.Spec.CompletionMode, job.Spec.Completions = new(batchv1.IndexedCompletion), new(int32(1000))
+	Indexed(1000)(job)
 	if limitPerIndex > 0 {
-		job.Spec.BackoffLimitPerIndex = &limitPerIndex
+		PerIndex(limitPerIndex)(job)
 	}
 	return job
 }
@@ -125,9 +125,7 @@ func TestCost_noChange(t *testing.T) {
 	c.Put(c.Of("pod-1").Pod)
 	c.SetClassifier(of)
 	c.SetStripped(UIDs("pod-5"))
-	if c.Changes != before {
-		t.Errorf("%d changes, want none", c.Changes-before)
-	}
+	Same(t, "changes", c.Changes, before)
 }
 
 // Most Jobs have one pod. What they do not have takes no memory.
@@ -143,9 +141,7 @@ func TestCost_memoryOfOnePod(t *testing.T) {
 		c.BackoffChange(false)
 		c.PutNamed("absent", nil)
 		for l := range lists {
-			if got := c.list(l) != nil; got != (l == active || l == tracked) {
-				t.Errorf("indexed %t: list %d is there: %t", indexed, l, got)
-			}
+			Same(t, fmt.Sprintf("indexed %t: list %d is there", indexed, l), c.list(l) != nil, l == active || l == tracked)
 		}
 		if (c.indexed != nil) != indexed || c.finishes != nil || c.names != nil || c.records.many != nil {
 			t.Errorf("indexed %t: got %+v, want no finish times, no names, no map and indexes only where there are any", indexed, c)

@@ -42,9 +42,7 @@ func TestPut_newVersion(t *testing.T) {
 			c.Vacancies()
 			next := Pod("a", versions[1]...)
 			c.Put(next)
-			if err := c.Check(); err != nil {
-				t.Errorf("%s, limit per index %t: %v", name, limit != nil, err)
-			}
+			Same(t, fmt.Sprintf("%s, limit per index %t", name, limit != nil), c.Check(), nil)
 			if got := c.Of("a").Pod; got != next {
 				t.Errorf("%s: got %v, want the new version", name, got)
 			}
@@ -98,9 +96,7 @@ func TestPutNamed_anotherPod(t *testing.T) {
 		if c.Of("first") != nil || c.Of("second") == nil || c.Len() != others+1 {
 			t.Errorf("%d others: the census has %d pods, first: %v, second: %v", others, c.Len(), c.Of("first"), c.Of("second"))
 		}
-		if err := c.Check(); err != nil {
-			t.Errorf("%d others: %v", others, err)
-		}
+		Same(t, fmt.Sprintf("%d others", others), c.Check(), nil)
 	}
 }
 

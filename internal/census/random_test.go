@@ -22,9 +22,7 @@ func TestRandom_classification(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
 		c := w.census()
-		if c.Len() != len(w.Pods) {
-			t.Fatalf("%d records of %d pods", c.Len(), len(w.Pods))
-		}
+		Same(t, "records", c.Len(), len(w.Pods))
 		for _, pod := range w.Pods {
 			r := c.Of(pod.UID)
 			Same(t, string(pod.UID)+" is", bitsOf(r), w.bits(pod))

@@ -127,9 +127,7 @@ func TestRandom_everyStep(t *testing.T) {
 			o.step(t, c, states)
 			if OneIn(t, 5, "clone") {
 				for _, query := range queries {
-					if got, want := query(c.Clone()), query(o.fresh(t)); got != want {
-						t.Fatalf("a clone\n got %s\nwant %s", got, want)
-					}
+					Same(t, "a clone", query(c.Clone()), query(o.fresh(t)))
 				}
 				abandoned := c
 				c = c.Clone()
@@ -142,18 +140,14 @@ func TestRandom_everyStep(t *testing.T) {
 				c.IndexResults(o.completed, o.failed)
 			}
 			for _, q := range rapid.SliceOfN(rapid.IntRange(0, len(queries)-1), 0, 4).Draw(t, "queries") {
-				if got, want := queries[q](c), queries[q](o.fresh(t)); got != want {
-					t.Fatalf("\n got %s\nwant %s", got, want)
-				}
+				Same(t, "a query", queries[q](c), queries[q](o.fresh(t)))
 			}
 			if err := c.Check(); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for _, query := range queries {
-			if got, want := query(c), query(o.fresh(t)); got != want {
-				t.Fatalf("at the end\n got %s\nwant %s", got, want)
-			}
+			Same(t, "at the end", query(c), query(o.fresh(t)))
 		}
 	})
 }
@@ -249,7 +243,5 @@ func TestLargeCensus(t *testing.T) {
 			}
 		}
 	}
-	if c.Len() != 0 || c.Vacancies() != n {
-		t.Errorf("%d pods are left, and %d vacancies, want none and all", c.Len(), c.Vacancies())
-	}
+	Same(t, "pods and vacancies", []int{c.Len(), c.Vacancies()}, []int{0, n})
 }

@@ -1,6 +1,7 @@
 package census
 
 import (
+	"fmt"
 	"testing"
 	"unsafe"
 
@@ -66,14 +67,10 @@ func TestPages(t *testing.T) {
 	for index := int32(1); index < 1<<12; index *= 2 {
 		p.set(index, 0)
 		for other := int32(1); other < 1<<12; other *= 2 {
-			if got := p.at(other) == 1; got != (other > index) {
-				t.Fatalf("after the removal of index %d: is index %d there? %t", index, other, got)
-			}
+			Same(t, fmt.Sprintf("after the removal of index %d: is index %d there?", index, other), p.at(other) == 1, other > index)
 		}
 	}
-	if p.len() != 0 {
-		t.Errorf("%d pages are kept, want none", p.len())
-	}
+	Same(t, "pages", p.len(), 0)
 }
 
 // A Job may have 10^5 pods, with a Record each.

@@ -49,8 +49,6 @@ func TestSelector_ofManyLabels(t *testing.T) {
 		if rapid.Bool().Draw(t, "those of the selector too") {
 			maps.Copy(set, job.Spec.Selector.MatchLabels)
 		}
-		if g, w := got.Selects(set), want.Matches(labels.Set(set)); g != w {
-			t.Fatalf("%v selects %v: got %v, want %v", job.Spec.Selector.MatchLabels, set, g, w)
-		}
+		Same(t, fmt.Sprintf("%v selects %v", job.Spec.Selector.MatchLabels, set), got.Selects(set), want.Matches(labels.Set(set)))
 	})
 }

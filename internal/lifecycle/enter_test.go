@@ -131,10 +131,9 @@ func drawRunning(t *rapid.T) *batchv1.Job {
 }
 
 // accepted fails the test if the API server would reject the status.
-func accepted(t interface{ Errorf(string, ...any) }, what string, job, old *batchv1.Job) {
-	if errs := validation.StatusUpdate(job, old); len(errs) > 0 {
-		t.Errorf("%s: the API server rejects it: %v", what, errs.ToAggregate())
-	}
+func accepted(t rapid.TB, what string, job, old *batchv1.Job) {
+	t.Helper()
+	Same(t, what+": what the API server rejects", validation.StatusUpdate(job, old), nil)
 }
 
 func TestRandom_statusesOnTheWayToTheEndAreAccepted(t *testing.T) {
@@ -158,9 +157,7 @@ func TestRandom_statusesOnTheWayToTheEndAreAccepted(t *testing.T) {
 			Same(t, "a status that is not ready", last, interim)
 			return
 		}
-		if errs := validation.Status(last); len(errs) > 0 {
-			t.Errorf("the terminal status is invalid: %v", errs.ToAggregate())
-		}
+		Same(t, "the terminal status: what is invalid", validation.Status(last), nil)
 		Same(t, "terminal condition", jobstatus.Finished(last).Type, end.Terminal())
 		Same(t, "outcome", jobstatus.OutcomeOf(last).Terminal(), true)
 		if last.Status.StartTime == nil || end.Succeeds() != (last.Status.CompletionTime != nil) {

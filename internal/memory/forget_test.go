@@ -1,8 +1,8 @@
 package memory
 
 import (
+	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/internal/podtest"
 )
 
 // full returns a Memory with every field set.
@@ -34,9 +35,7 @@ func TestForget(t *testing.T) {
 	}
 	m.Forget("next")
 	want := Memory{Job: "next", Gone: "gone", Key: types.NamespacedName{Namespace: "ns", Name: "train"}, JobsFloor: "3", PodsFloor: "4"}
-	if !reflect.DeepEqual(m, want) {
-		t.Errorf("got %+v, want %+v", m, want)
-	}
+	podtest.Same(t, "the memory", m, want)
 }
 
 // Each write that a cache may not show is something to wait for.
@@ -93,15 +92,11 @@ func TestClone_sharesNothingThatChanges(t *testing.T) {
 			original, want := of(), of()
 			clone := original.Clone()
 			change(&clone)
-			if !reflect.DeepEqual(original, want) {
-				t.Errorf("%s of the clone changes the original: %+v", name, original)
-			}
+			podtest.Same(t, name+" of the clone: the original", original, want)
 			second(&original)
 			wanted := of()
 			change(&wanted)
-			if !reflect.DeepEqual(clone, wanted) {
-				t.Errorf("%s of the original changes the clone after %s: %+v", other, name, clone)
-			}
+			podtest.Same(t, other+" of the original: the clone after "+name, clone, wanted)
 		}
 	}
 }
@@ -110,9 +105,8 @@ func TestClone_sharesNothingThatChanges(t *testing.T) {
 func TestFound(t *testing.T) {
 	for name, want := range map[string][]string{"a": {"b", "c", "b"}, "b": {"a", "c", "b"}, "c": {"a", "b", "b"}, "d": {"a", "b", "c", "b"}} {
 		m := Memory{Lost: []string{"a", "b", "c", "b"}}
-		if m.Found(name); !slices.Equal(m.Lost, want) {
-			t.Errorf("%s: %v are lost, want %v", name, m.Lost, want)
-		}
+		m.Found(name)
+		podtest.Same(t, name+": lost", m.Lost, want)
 	}
 }
 
@@ -136,9 +130,7 @@ func TestCreated_stopped(t *testing.T) {
 		seen.Create(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "a", ResourceVersion: "10"}}, time.Time{})
 		for _, shown := range []*corev1.Pod{&test.pod, {}, nil} {
 			p := seen.Observe(func(types.UID) *corev1.Pod { return shown }, "9")
-			if (len(p.Created) == 1) != (shown == nil) {
-				t.Errorf("%s: %d creations are not observed in a view with %v", name, len(p.Created), shown)
-			}
+			podtest.Same(t, fmt.Sprintf("%s: the creation is not observed in a view with %v", name, shown), len(p.Created) == 1, shown == nil)
 		}
 		if read.Created[0].Stopped != test.want || seen.Created[0].Stopped != test.want {
 			t.Errorf("%s: stopped %t in the answer, %t in a view, want %t", name, read.Created[0].Stopped, seen.Created[0].Stopped, test.want)
@@ -169,9 +161,7 @@ func TestStrip_without(t *testing.T) {
 			test.pod.ResourceVersion = "12"
 			m.Strip("a", "11", test.pod)
 		}
-		if want := (Stripped{Version: "11", Without: test.want}); m.Stripped["a"] != want {
-			t.Errorf("%s: %+v, want %+v", name, m.Stripped["a"], want)
-		}
+		podtest.Same(t, name, m.Stripped["a"], (Stripped{Version: "11", Without: test.want}))
 	}
 }
 
@@ -235,9 +225,7 @@ func TestObserve(t *testing.T) {
 func TestWithout(t *testing.T) {
 	list := []string{"a", "b", "c"}
 	got := Without(list, func(s string) bool { return s == "a" })
-	if !slices.Equal(got, []string{"b", "c"}) || !slices.Equal(list, []string{"a", "b", "c"}) {
-		t.Errorf("got %v from what is now %v", got, list)
-	}
+	podtest.Same(t, "the list, and what it was", [][]string{got, list}, [][]string{{"b", "c"}, {"a", "b", "c"}})
 }
 
 // Of versions that cannot be compared, the second is taken for the newer.
@@ -246,8 +234,6 @@ func TestNewest(t *testing.T) {
 		{"1", "2", "2"}, {"2", "1", "2"}, {"9", "10", "10"}, {"", "1", "1"}, {"1", "", "1"}, {"", "", ""}, {"a", "b", "b"}, {"b", "a", "a"},
 		{"77", "a", "a"}, {"a", "77", "77"},
 	} {
-		if got := Newest(test.a, test.b); got != test.want {
-			t.Errorf("Newest(%q, %q) = %q, want %q", test.a, test.b, got, test.want)
-		}
+		podtest.Same(t, fmt.Sprintf("Newest(%q, %q)", test.a, test.b), Newest(test.a, test.b), test.want)
 	}
 }

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -9,6 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/internal/podtest"
 )
 
 // Resource versions are numbers of any size. Any other version counts as older unless both
@@ -22,9 +25,7 @@ func TestOlder(t *testing.T) {
 		{"", "1", true}, {"1", "", false}, {"", "", false}, {"a", "b", true}, {"b", "a", true}, {"a", "a", false}, {"1", "a", true}, {"aa", "1", true},
 		{"99999999999999999999998", "99999999999999999999999", true},
 	} {
-		if got := Older(test.version, test.than); got != test.want {
-			t.Errorf("Older(%q, %q) = %t, want %t", test.version, test.than, got, test.want)
-		}
+		podtest.Same(t, fmt.Sprintf("Older(%q, %q)", test.version, test.than), Older(test.version, test.than), test.want)
 	}
 }
 
@@ -45,9 +46,7 @@ func TestIsForeign(t *testing.T) {
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{UID: "b"}, Status: batchv1.JobStatus{Failed: 3}}
 	for uid, want := range map[types.UID]bool{"a": true, "b": false} {
 		m := Memory{Job: uid, Known: "5", Counted: CountedBy(&job.Status)}
-		if got := m.IsForeign(job, "5"); got != want {
-			t.Errorf("Memory of %s: IsForeign = %t, want %t", uid, got, want)
-		}
+		podtest.Same(t, fmt.Sprintf("Memory of %s: IsForeign", uid), m.IsForeign(job, "5"), want)
 	}
 }
 
@@ -77,9 +76,7 @@ func TestIsForeign_lists(t *testing.T) {
 		m := Memory{Job: "job", Known: "5", Counted: CountedBy(&test.own)}
 		job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{UID: "job"}, Status: test.shown}
 		for version, want := range map[string]bool{"5": test.want, "6": test.want, "4": false} { // a stale Job is no sign
-			if got := m.IsForeign(job, version); got != want {
-				t.Errorf("%s, version %s: IsForeign = %t, want %t", name, version, got, want)
-			}
+			podtest.Same(t, fmt.Sprintf("%s, version %s: IsForeign", name, version), m.IsForeign(job, version), want)
 		}
 	}
 }
@@ -95,9 +92,7 @@ func TestObserve_creationOfAPodThatWasDeletedOrFreed(t *testing.T) {
 		m.Create(pod, time.Time{})
 		write(&m)
 		none := func(types.UID) *corev1.Pod { return nil }
-		if p := m.Observe(none, "9"); len(p.Created) > 0 {
-			t.Errorf("%s: %d creations are not observed, want none", name, len(p.Created))
-		}
+		podtest.Same(t, name+": creations that are not observed", len(m.Observe(none, "9").Created), 0)
 	}
 }
 
@@ -143,9 +138,8 @@ func TestFresh(t *testing.T) {
 		{"5", "5", Caches{"5", "", ""}, false},
 	} {
 		m := Memory{JobsFloor: test.jobsFloor, PodsFloor: test.podsFloor}
-		if got := m.Fresh(test.caches, &batchv1.Job{}, "5"); got != test.want {
-			t.Errorf("floors %q and %q, %+v: Fresh = %t, want %t", m.JobsFloor, m.PodsFloor, test.caches, got, test.want)
-		}
+		podtest.Same(t, fmt.Sprintf("floors %q and %q, %+v: Fresh", m.JobsFloor, m.PodsFloor, test.caches),
+			m.Fresh(test.caches, &batchv1.Job{}, "5"), test.want)
 	}
 }
 
@@ -164,14 +158,10 @@ func TestFresh_ofAForeignStatus(t *testing.T) {
 		{"5", "9", "7", "9", true},
 	} {
 		m := Memory{Job: "job", JobsFloor: "5", PodsFloor: test.podsFloor}
-		if got := m.Fresh(Caches{"20", test.pods, test.barrier}, job, test.status); got != test.want {
-			t.Errorf("%+v: Fresh = %t", test, got)
-		}
+		podtest.Same(t, fmt.Sprintf("%+v: Fresh", test), m.Fresh(Caches{"20", test.pods, test.barrier}, job, test.status), test.want)
 		m.Counted = CountedBy(&job.Status)
 		want := !Older(test.pods, Newest(test.podsFloor, test.barrier))
-		if got := m.Fresh(Caches{"20", test.pods, test.barrier}, job, test.status); got != want {
-			t.Errorf("%+v, our own: Fresh = %t", test, got)
-		}
+		podtest.Same(t, fmt.Sprintf("%+v, our own: Fresh", test), m.Fresh(Caches{"20", test.pods, test.barrier}, job, test.status), want)
 	}
 }
 
@@ -190,8 +180,6 @@ func TestNextRead(t *testing.T) {
 	}{
 		{at(), 0}, {at(3), 7 * time.Second}, {at(3, 4, 2), 6 * time.Second}, {at(60), time.Second},
 	} {
-		if got := test.pending.NextRead(now); got != test.want {
-			t.Errorf("%v: NextRead = %v, want %v", test.pending.Created, got, test.want)
-		}
+		podtest.Same(t, fmt.Sprintf("%v: NextRead", test.pending.Created), test.pending.NextRead(now), test.want)
 	}
 }

@@ -87,30 +87,19 @@ func TestOrphansIn(t *testing.T) {
 		}
 	}
 	Same(t, "requests", asked, []string{"patch pod train-d", "get the Job train", "patch pod train-a", "patch pod train-e"})
-	if all := route.OrphansIn(pods, []*batchv1.Job{job, another}); len(all) != 0 {
-		t.Errorf("with all Jobs OrphansIn returns %d, want none: the last pod is selected", len(all))
-	}
+	Same(t, "orphans with all Jobs", len(route.OrphansIn(pods, []*batchv1.Job{job, another})), 0)
 	theirs, manager := Train(1), "example.com/other"
 	theirs.Spec.ManagedBy = &manager
-	if all := route.OrphansIn(pods[3:4], []*batchv1.Job{theirs, job}); len(all) != 0 {
-		t.Errorf("after a Job of another controller OrphansIn returns %d, want none", len(all))
-	}
+	Same(t, "after a Job of another controller", len(route.OrphansIn(pods[3:4], []*batchv1.Job{theirs, job})), 0)
 	bad := Train(1)
 	bad.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "a", Operator: "?"}}
-	if all := route.OrphansIn(pods[3:4], []*batchv1.Job{bad}); len(all) != 1 {
-		t.Errorf("with a Job whose selector is invalid OrphansIn returns %d, want 1", len(all))
-	}
+	Same(t, "with a Job whose selector is invalid", len(route.OrphansIn(pods[3:4], []*batchv1.Job{bad})), 1)
 	for name, want := range map[string]int{"": 1, manager: 0} {
-		if all := route.OrphansIn(pods[3:4], []*batchv1.Job{theirs}, decide.ManagedBy(name)); len(all) != want {
-			t.Errorf("a Job of %s selects the pod: as %q OrphansIn returns %d, want %d", manager, name, len(all), want)
-		}
+		Same(t, "a Job of "+manager+" selects the pod: as "+name,
+			len(route.OrphansIn(pods[3:4], []*batchv1.Job{theirs}, decide.ManagedBy(name))), want)
 	}
-	if all := route.OrphansIn(pods[:1], []*batchv1.Job{nil}); len(all) != 1 {
-		t.Errorf("with a nil Job OrphansIn returns %d, want 1", len(all))
-	}
-	if all := route.OrphansIn([]*corev1.Pod{ofReplicaSet(pods[0])}, nil); len(all) != 0 {
-		t.Errorf("of another kind OrphansIn returns %d, want none", len(all))
-	}
+	Same(t, "with a nil Job", len(route.OrphansIn(pods[:1], []*batchv1.Job{nil})), 1)
+	Same(t, "of another kind", len(route.OrphansIn([]*corev1.Pod{ofReplicaSet(pods[0])}, nil)), 0)
 }
 
 // Pods of one UID in two namespaces have two Jobs.

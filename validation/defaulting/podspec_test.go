@@ -6,6 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 // test/kubernetes/conformance/validation compares the defaults with those of the API server, in templates in which
@@ -47,9 +49,7 @@ func TestPodSpec(t *testing.T) {
 	if diff := cmp.Diff(before, spec); diff != "" {
 		t.Errorf("the input changed (-before +after):\n%s", diff)
 	}
-	if diff := cmp.Diff(got, PodSpec(got)); diff != "" {
-		t.Errorf("the defaults of a template with defaults (-want +got):\n%s", diff)
-	}
+	Same(t, "the defaults of a template with defaults", PodSpec(got), got)
 	if got := PodSpec(nil); got != nil {
 		t.Errorf("PodSpec(nil) is %v", got)
 	}
@@ -79,9 +79,7 @@ func TestPodSpec_whatIsSet(t *testing.T) {
 			t.Errorf("name %q, alias %q: got %q and %q, want %q", tc.name, tc.alias, got.ServiceAccountName,
 				got.DeprecatedServiceAccount, tc.want)
 		}
-		if policy := got.Containers[0].ImagePullPolicy; policy != corev1.PullNever {
-			t.Errorf("the pull policy is %s, want Never", policy)
-		}
+		Same(t, "the pull policy", got.Containers[0].ImagePullPolicy, corev1.PullNever)
 	}
 }
 
