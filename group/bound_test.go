@@ -165,7 +165,7 @@ func TestDecide_restartsAreBounded(t *testing.T) {
 		restarted, state := map[string][]time.Time{}, group.State{}
 		for call := range 40 {
 			got := Must(d.Decide(state, drawFailures(t, &state, call), at(call)))
-			next := stored(t, got.State).Resume()
+			next := stored(got.State).Resume()
 			if next.Phase != "" {
 				continue // without this failure, the group goes on
 			}

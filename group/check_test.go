@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/jobfate/jobfate/group"
 	. "github.com/jobfate/jobfate/internal/podtest"
@@ -82,25 +81,29 @@ func TestCheck(t *testing.T) {
 			{templates: [a], steps: [{action: Leave}]}, {members: [a-0], steps: [{action: Leave}]}, {steps: [{action: Leave}]}]}`, "a-0:a", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var p group.Policy
-			if err := yaml.UnmarshalStrict([]byte(tc.policy), &p); err != nil {
-				t.Fatal(err)
-			}
+			p := uncheckedPolicy(tc.policy)
 			var members []group.Member
 			for _, text := range strings.Fields(tc.members) {
 				name, template, _ := strings.Cut(text, ":")
 				members = append(members, member(name, template))
 			}
 			errs := p.Check(members, field.NewPath("spec"))
-			if got := strings.Join(texts(errs), "\n"); got != tc.want {
-				t.Errorf("got  %s\nwant %s", got, tc.want)
-			}
+			Same(t, "errors", strings.Join(texts(errs), "\n"), tc.want)
 			// NewDecider refuses the same policies, apart from those that are wrong only for these members.
-			if _, err := group.NewDecider(&p); (err != nil) != (tc.want != "" && tc.members == noMembers) {
+			if _, err := group.NewDecider(p); (err != nil) != (tc.want != "" && tc.members == noMembers) {
 				t.Errorf("NewDecider: %v", err)
 			}
 		})
 	}
+}
+
+// fieldsOf returns the fields with errors.
+func fieldsOf(errs field.ErrorList) string {
+	var fields []string
+	for _, err := range errs {
+		fields = append(fields, err.Field)
+	}
+	return strings.Join(fields, " ")
 }
 
 // "A step that restarts or suspends the group must charge a budget without WithGroup, or none, because it empties the
@@ -125,28 +128,19 @@ func TestCheck_renewedByItself(t *testing.T) {
 		"RestartMember template+, RestartTemplate member+":                               "", // these empty nothing
 		"Leave member+; CompleteGroup member+; FailGroup template+":                      "",
 	} {
-		var fields []string
-		for _, err := range (&group.Policy{Budgets: budgetsOf(t), Rules: rulesOf(rules)}).Check(nil, nil) {
-			fields = append(fields, err.Field)
-		}
-		Same(t, rules+": errors at", strings.Join(fields, " "), want)
+		p := &group.Policy{Budgets: budgetsOf(t), Rules: rulesOf(rules)}
+		Same(t, rules+": errors at", fieldsOf(p.Check(nil, nil)), want)
 	}
 	// A budget of the group may not have renew, and no restart empties it.
 	shared := &group.Policy{Budgets: []group.Budget{{Name: "x", Max: 1, Renew: group.Renewal{WithGroup: true}}}, Rules: rulesOf("RestartGroup x")}
-	if errs := shared.Check(nil, nil); len(errs) != 1 || errs[0].Field != "budgets[0].renew.withGroup" {
-		t.Errorf("a budget of the group: %v, want an error of its renew alone", errs)
-	}
+	Same(t, "a budget of the group: the error of its renew alone", fieldsOf(shared.Check(nil, nil)), "budgets[0].renew.withGroup")
 }
 
 // "With nil the members are not known yet": a group without members has no templates.
 func TestCheck_withoutMembers(t *testing.T) {
 	p := policyOf(t, `{rules: [{templates: [a], steps: [{action: RestartGroup}]}]}`)
-	if errs := p.Check(nil, nil); len(errs) > 0 {
-		t.Errorf("members that are not known: %v", errs)
-	}
-	if got := texts(p.Check([]group.Member{}, nil)); len(got) != 1 || got[0] != `rules[0].templates[0]: Not found: "a"` {
-		t.Errorf("no members: %v, want one error", got)
-	}
+	Same(t, "members that are not known", p.Check(nil, nil), nil)
+	Same(t, "no members", texts(p.Check([]group.Member{}, nil)), []string{`rules[0].templates[0]: Not found: "a"`})
 }
 
 func texts(errs field.ErrorList) (list []string) {

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/jobfate/jobfate/group"
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 // FuzzCheck decodes a policy from any JSON. What Check accepts can be prepared.
@@ -53,9 +54,7 @@ func FuzzDecideJSON(f *testing.F) {
 		}
 		before := s.DeepCopy()
 		got, err := group.Decide(&p, s, []group.Failure{fail}, noon)
-		if textOf(before) != textOf(&s) {
-			t.Fatal("Decide has changed the state")
-		}
+		Same(t, "the state afterwards", textOf(&s), textOf(before))
 		if err != nil {
 			var old *group.OldStateError
 			var newer *group.UnknownVersionError
@@ -68,7 +67,7 @@ func FuzzDecideJSON(f *testing.F) {
 		if open != got.Changed || open != (got.Action != "") || got.Open != 0 {
 			t.Fatalf("open: %v, got %s", open, textOf(got))
 		}
-		next := stored(t, got.State)
+		next := stored(got.State)
 		for _, m := range append(members, fail.Member) {
 			if next.Attempt(m) < s.Attempt(m) {
 				t.Fatalf("the attempt of %v goes from %d back to %d", m, s.Attempt(m), next.Attempt(m))

@@ -14,10 +14,10 @@ import (
 	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
-var noon = time.Date(2026, time.May, 1, 12, 0, 0, 0, time.UTC)
+var noon = Noon()
 
 // at returns a time some seconds after noon.
-func at(seconds int) time.Time { return noon.Add(time.Duration(seconds) * time.Second) }
+func at(seconds int) time.Time { return After(seconds).Time }
 
 // tester is a testing.TB or a rapid.T.
 type tester interface {
@@ -29,14 +29,23 @@ type tester interface {
 // policyOf reads a policy from YAML, and checks it.
 func policyOf(t tester, text string) *group.Policy {
 	t.Helper()
-	var p group.Policy
-	if err := yaml.UnmarshalStrict([]byte(text), &p); err != nil {
-		t.Fatal(err)
-	}
+	p := uncheckedPolicy(text)
 	if err := p.Check(nil, nil).ToAggregate(); err != nil {
 		t.Fatal(err)
 	}
-	return &p
+	return p
+}
+
+// uncheckedPolicy reads a policy from YAML.
+func uncheckedPolicy(text string) *group.Policy {
+	p := new(group.Policy)
+	return Must(p, yaml.UnmarshalStrict([]byte(text), p))
+}
+
+// stateOf reads a state.
+func stateOf(text string) group.State {
+	s := new(group.State)
+	return *Must(s, json.Unmarshal([]byte(text), s))
 }
 
 // budgetsOf returns budgets, with renew if the name has a +.
@@ -61,14 +70,7 @@ func rulesOf(text string) (rules []group.Rule) {
 }
 
 // stored returns the state that is read after one was written.
-func stored(t tester, s group.State) (back group.State) {
-	t.Helper()
-	text := Must(json.Marshal(s))
-	if err := json.Unmarshal(text, &back); err != nil {
-		t.Fatal(err)
-	}
-	return back
-}
+func stored(s group.State) group.State { return stateOf(string(Must(json.Marshal(s)))) }
 
 func textOf(v any) string {
 	text, err := json.Marshal(v)

@@ -1,13 +1,12 @@
 package group_test
 
 import (
-	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/jobfate/jobfate/group"
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 // Each mistake, what is left, and the fields of the errors.
@@ -37,19 +36,12 @@ func TestLenient(t *testing.T) {
 		"the first budget of a name": {`{budgets: [{name: one, max: -1}, {name: one, max: 1}], rules: [{steps: [{action: Leave, charges: [one]}]}]}`,
 			`{rules: [{steps: [{action: FailGroup}]}]}`, "spec.budgets[0].max spec.budgets[1].name"},
 	} {
-		var p group.Policy
-		if err := yaml.UnmarshalStrict([]byte(tc.policy), &p); err != nil {
-			t.Fatal(err)
-		}
-		before := textOf(&p)
+		p := uncheckedPolicy(tc.policy)
+		before := textOf(p)
 		got, errs := p.Lenient(field.NewPath("spec"))
-		var fields []string
-		for _, err := range errs {
-			fields = append(fields, err.Field)
-		}
-		if textOf(got) != textOf(policyOf(t, tc.want)) || strings.Join(fields, " ") != tc.fields || textOf(&p) != before {
-			t.Errorf("%s:\ngot  %s\nwant %s\nerrors %v, want %s", name, textOf(got), textOf(policyOf(t, tc.want)), errs, tc.fields)
-		}
+		Same(t, name, textOf(got), textOf(policyOf(t, tc.want)))
+		Same(t, name+": errors at", fieldsOf(errs), tc.fields)
+		Same(t, name+": the policy", textOf(p), before)
 	}
 	if p, errs := (*group.Policy)(nil).Lenient(nil); p != nil || errs != nil {
 		t.Errorf("no policy: %v, %v", p, errs)

@@ -45,7 +45,7 @@ func TestNested_failure(t *testing.T) {
 				}
 			}
 			p := Must(group.MakePlan(policyOf(t, policy), state, objects, noon))
-			state, changed = stored(t, p.State), p.Changed
+			state, changed = stored(p.State), p.Changed
 		}
 		inner := &group.Nested{Member: members[0], Attempt: 7, Class: "Infra", Progress: 9, Owner: group.Owner{UID: "uid", State: state}}
 		want := group.Failure{Member: members[0], Attempt: 7, Class: "Infra", Progress: 9, At: tc.end.Time.Time, Reason: tc.end.Reason, RuleName: tc.end.Rule}
@@ -53,9 +53,7 @@ func TestNested_failure(t *testing.T) {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
-	if inner := (&group.Nested{Owner: group.Owner{Deleting: true}}); !inner.Deleting() {
-		t.Error("an owner that is being deleted")
-	}
+	Same(t, "an owner that is being deleted", (&group.Nested{Owner: group.Owner{Deleting: true}}).Deleting(), true)
 	if f := (&group.Nested{Member: members[0], Owner: group.Owner{State: group.State{Phase: group.Failed}}}).Failure(); f != (group.Failure{Member: members[0]}) {
 		t.Errorf("an end that another client has written has no reason: %+v", f)
 	}
@@ -65,12 +63,8 @@ func TestNested_failure(t *testing.T) {
 func TestState_Finish(t *testing.T) {
 	state := group.State{Group: group.Part{Restarts: 2}}
 	failed := state.Finish(group.Failed, "Invalid", noon)
-	if got, want := textOf(failed), `{"version":1,"phase":"Failed","end":{"reason":"Invalid","time":"2026-05-01T12:00:00Z"},"group":{"restarts":2}}`; got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
-	}
-	if s := (group.State{Phase: group.Suspended}).Finish(group.Failed, "Invalid", noon); s.Phase != group.Failed {
-		t.Errorf("a suspended group that fails: %s", textOf(s))
-	}
+	Same(t, "the state", textOf(failed), `{"version":1,"phase":"Failed","end":{"reason":"Invalid","time":"2026-05-01T12:00:00Z"},"group":{"restarts":2}}`)
+	Same(t, "a suspended group that fails", (group.State{Phase: group.Suspended}).Finish(group.Failed, "Invalid", noon).Phase, group.Failed)
 	if again := failed.Finish(group.Complete, "Other", at(9)); textOf(again) != textOf(failed) || state.End != nil {
 		t.Errorf("the end has changed: %s, %s", textOf(again), textOf(state))
 	}

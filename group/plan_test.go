@@ -106,7 +106,7 @@ func TestMakePlan(t *testing.T) {
 			if err != nil || planText(&p) != want {
 				t.Errorf("%s\ngot  %s, %v\nwant %s", line, planText(&p), err, want)
 			}
-			state = stored(t, p.State)
+			state = stored(p.State)
 		}
 	}
 }
@@ -228,7 +228,5 @@ func TestAttempt_withoutNames(t *testing.T) {
 func TestRestarts(t *testing.T) {
 	s := group.State{Group: group.Part{Restarts: 1}, Templates: map[string]group.Part{"a": {Restarts: 2}, "b": {Restarts: -9}},
 		Members: map[string]group.Part{"a-0": {Restarts: 4}}}
-	if got := s.Restarts(); got != 7 {
-		t.Errorf("%d restarts, want 7", got)
-	}
+	Same(t, "restarts", s.Restarts(), 7)
 }

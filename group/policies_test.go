@@ -51,7 +51,7 @@ func TestKnownPolicies(t *testing.T) {
 				if got != want {
 					t.Errorf("%s: %s, want %s", what, got, want)
 				}
-				state = stored(t, d.State)
+				state = stored(d.State)
 			}
 			if decisions < 3 {
 				t.Errorf("only %d decisions", decisions)

@@ -157,7 +157,7 @@ func lives(t *rapid.T) {
 			*h = history // without this failure, the group goes on
 			continue
 		}
-		if state = stored(t, got.State); got.Action != "" {
+		if state = stored(got.State); got.Action != "" {
 			books.decided(t, policy, got, at(now))
 		}
 		if rapid.IntRange(0, 9).Draw(t, "forgets") == 0 {
@@ -224,15 +224,11 @@ func checkDecision(t *rapid.T, h *history, failures []group.Failure, got group.D
 		t.Fatalf("the end (-oracle +got)\n%s", diff)
 	}
 	for _, m := range members {
-		if got, want := got.State.Attempt(m), h.attempt(m); got != want {
-			t.Fatalf("attempt of %v: %d, want %d", m, got, want)
-		}
+		Same(t, fmt.Sprint("attempt of ", m), got.State.Attempt(m), h.attempt(m))
 		if got, want := got.State.NotBefore(m), h.notBefore(m); !got.Equal(want) {
 			t.Fatalf("%v not before %s, want %s", m, got, want)
 		}
-		if got, want := got.State.Left(m), h.left(m); got != want {
-			t.Fatalf("%v left: %v, want %v", m, got, want)
-		}
+		Same(t, fmt.Sprint("left ", m), got.State.Left(m), h.left(m))
 	}
 }
 

@@ -43,11 +43,7 @@ func TestDecide_renewed(t *testing.T) {
 			progress + ` "quietSince":"2026-05-01T13:00:00Z","progress":17`},
 		"both": {at(0), 17, `"quietSince":"2026-05-01T11:59:00Z","progress":7`, quiet + ` by a progress of 10 "quietSince":"2026-05-01T12:00:05Z","progress":17`},
 	} {
-		var state group.State
-		text := strings.TrimSuffix(`{"group":{"used":{"x":{"count":1,`+tc.used, ",") + `}}}}`
-		if err := json.Unmarshal([]byte(text), &state); err != nil {
-			t.Fatal(err)
-		}
+		state := stateOf(strings.TrimSuffix(`{"group":{"used":{"x":{"count":1,`+tc.used, ",") + `}}}}`)
 		o := &object{uid: "uid", phase: group.Failed, failed: tc.failed.Sub(noon), progress: tc.progress}
 		if o.noTime = tc.failed.IsZero(); o.noTime {
 			o.failed = 0

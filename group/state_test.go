@@ -22,10 +22,7 @@ import (
 // "during a rolling upgrade an old library refuses the state of a new one, instead of losing a part
 // of it".
 func TestDecide_newerState(t *testing.T) {
-	var state group.State
-	if err := json.Unmarshal([]byte(`{"version": 2, "group": {"restarts": 3}, "new": true}`), &state); err != nil {
-		t.Fatal(err)
-	}
+	state := stateOf(`{"version": 2, "group": {"restarts": 3}, "new": true}`)
 	for _, failures := range [][]group.Failure{nil, {{Member: members[0], Attempt: 3}}} {
 		d, err := group.Decide(policyOf(t, escalating), state, failures, noon)
 		var unknown *group.UnknownVersionError
@@ -42,13 +39,8 @@ func TestState_format(t *testing.T) {
 		`"templates":{"a":{"restarts":2,"used":{"hourly":{"times":["2026-05-01T12:00:00Z","2026-05-01T12:00:01Z"]}}}},` +
 		`"members":{"a-0":{"restarts":3,"leftAttempt":6}}}`
 	const ended = `{"version":1,"phase":"Failed","end":{"reason":"BackoffLimitExceeded","rule":"escalate","time":"2026-05-01T12:00:00Z"}}`
-	var state group.State
-	if err := json.Unmarshal([]byte(text), &state); err != nil {
-		t.Fatal(err)
-	}
-	if got := textOf(state); strings.ReplaceAll(got, "Z", "Z") != text {
-		t.Errorf("got  %s\nwant %s", got, text)
-	}
+	state := stateOf(text)
+	Same(t, "the state, written again", textOf(state), text)
 	const renewed = `{"version":1,"members":{"a-0":{"restarts":1,"used":{"alone":{"count":1,"quietSince":"2026-05-01T12:00:05Z","progress":7}}}}}`
 	for _, text := range []string{ended, renewed} {
 		var s group.State
@@ -57,15 +49,12 @@ func TestState_format(t *testing.T) {
 		}
 	}
 	a := member("a-0", "a")
-	if got := []any{state.Attempt(a), state.Left(a), state.Attempt(member("b", "")), state.NotBefore(a).Equal(at(10))}; fmt.Sprint(got) != "[6 true 1 true]" {
-		t.Errorf("got %v", got)
-	}
+	Same(t, "attempt, left, attempt of another, not before",
+		fmt.Sprint(state.Attempt(a), state.Left(a), state.Attempt(member("b", "")), state.NotBefore(a).Equal(at(10))), "6 true 1 true")
 	if resumed := state.Resume(); resumed.Phase != "" || resumed.Resume().Phase != "" || state.Phase != group.Suspended {
 		t.Error("Resume does not end the suspension alone")
 	}
-	if ended := (group.State{Phase: group.Failed}).Resume(); ended.Phase != group.Failed {
-		t.Error("a group that has failed is resumed")
-	}
+	Same(t, "a group that has failed is resumed", (group.State{Phase: group.Failed}).Resume().Phase, group.Failed)
 }
 
 // The state has the size StateSize once all budgets are used up, and all counters are at their largest.
@@ -78,7 +67,6 @@ func TestStateSize(t *testing.T) {
 	partOf := func(name, used string) string {
 		return fmt.Sprintf(`%q:{"restarts":%d,"notBefore":%s%s}`, name, most, end, used)
 	}
-	var state group.State
 	perMember := fmt.Sprintf(`,"leftAttempt":%d,"used":{"one":{"count":1,"quietSince":%s,"progress":%d}}`,
 		left, end, int64(math.MaxInt64))
 	perTemplate := fmt.Sprintf(`,"used":{"hourly":{"times":[%s,%s,%s]}}`, end, end, end)
@@ -88,16 +76,10 @@ func TestStateSize(t *testing.T) {
 	text := ended(`"rule":"<&>",`) + `,` + partOf("group", `,"used":{"<b>":{"count":2}}`) +
 		`,"templates":{` + partOf("a", perTemplate) + "," + partOf("b", perTemplate) +
 		`},"members":{` + partOf("a-0", perMember) + "," + partOf("a-1", perMember) + "," + partOf("b-0", perMember) + "," + partOf("alone", perMember) + `}}`
-	if err := json.Unmarshal([]byte(text), &state); err != nil {
-		t.Fatal(err)
-	}
-	if got, want := group.StateSize(policy, members), len(textOf(state)); got != want {
-		t.Errorf("StateSize is %d, the largest state has %d bytes: %s", got, want, textOf(state))
-	}
+	Same(t, "StateSize", group.StateSize(policy, members), len(textOf(stateOf(text))))
 	text = ended(`"rule":"0",`) + `,"members":{` + partOf("a-0", "") + `}}`
-	if got := group.StateSize(policyOf(t, `{rules: [{steps: [{action: RestartMember}]}]}`), members[:1]); got != len(text) {
-		t.Errorf("only members are restarted: StateSize is %d, want that of %s", got, text)
-	}
+	restart := policyOf(t, `{rules: [{steps: [{action: RestartMember}]}]}`)
+	Same(t, "StateSize if only members are restarted", group.StateSize(restart, members[:1]), len(text))
 	Same(t, "without a policy", group.StateSize(nil, members), len(ended("")+"}"))
 	refused := policyOf(t, `{budgets: [{name: x, max: 2, window: 1h}], rules: [{steps: [{action: RestartGroup, charges: [x]}]}]}`)
 	refused.Budgets[0].Max = most
@@ -116,9 +98,7 @@ func TestDecide_firstYears(t *testing.T) {
 		if text := textOf(d.State); err != nil || d.Action != group.RestartGroup || strings.Contains(text, "null") {
 			t.Errorf("year %d: %s, %v", year, text, err)
 		}
-		if again := stored(t, d.State); textOf(again) != textOf(d.State) {
-			t.Errorf("year %d: stored as %s", year, textOf(again))
-		}
+		Same(t, fmt.Sprintf("year %d, stored", year), textOf(stored(d.State)), textOf(d.State))
 	}
 }
 
@@ -169,9 +149,7 @@ func TestDecide_twoWindows(t *testing.T) {
 	for _, charges := range []string{"[long, short]", "[short, long]"} {
 		d := decideAll(t, `{budgets: [{name: long, max: 1, window: 1h, wait: true}, {name: short, max: 1, window: 1m, wait: true}],
 			rules: [{steps: [{action: RestartGroup, charges: `+charges+`}]}]}`, f, f)
-		if want := noon.Add(time.Hour); !d.NotBefore.Equal(want) {
-			t.Errorf("%s: not before %v, want %v", charges, d.NotBefore, want)
-		}
+		Same(t, fmt.Sprint(charges, ": not before"), d.NotBefore, noon.Add(time.Hour))
 	}
 }
 
@@ -182,13 +160,11 @@ func TestDecide_withoutNotBefore(t *testing.T) {
 	if d.Action != group.Leave || !d.NotBefore.IsZero() {
 		t.Errorf("a member that is left after a wait: %s, want no time", textOf(d))
 	}
-	if d = decideAll(t, `{rules: [{steps: [{action: RestartGroup}]}]}`, a); d.State.Group.NotBefore != nil {
-		t.Errorf("a restart at once: not before %v, want none", d.State.Group.NotBefore)
-	}
+	d = decideAll(t, `{rules: [{steps: [{action: RestartGroup}]}]}`, a)
+	Same(t, "a restart at once: not before", d.State.Group.NotBefore, nil)
 	const once = `{budgets: [{name: x, max: 1}], rules: [{steps: [{action: RestartMember, charges: [x], backoff: {base: 5m}}, `
-	if d = decideAll(t, once+`{action: RestartMember}]}]}`, a, a); textOf(d.State.Members["a-0"]) != `{"restarts":2}` {
-		t.Errorf("a restart at once after one with a delay: %s, want no time", textOf(d.State))
-	}
+	d = decideAll(t, once+`{action: RestartMember}]}]}`, a, a)
+	Same(t, "a restart at once after one with a delay", textOf(d.State.Members["a-0"]), `{"restarts":2}`)
 	if d = decideAll(t, once+`{action: Leave}]}]}`, a, a); !d.State.NotBefore(members[0]).Equal(at(300)) || !d.State.Left(members[0]) {
 		t.Errorf("a member that is left after a delay: %s, want the time of its last restart", textOf(d.State))
 	}
@@ -199,9 +175,8 @@ func TestDecide_renew(t *testing.T) {
 	a := group.Failure{Member: members[0], At: noon}
 	d := decideAll(t, `{budgets: [{name: all, per: Member, max: 9}, {name: renewed, per: Member, max: 1, renew: {withGroup: true}}, {name: shared, max: 9}],
 		rules: [{steps: [{action: RestartMember, charges: [all, renewed, shared]}, {action: RestartGroup, charges: [shared]}]}]}`, a, a)
-	if got := textOf(d.State); got != `{"version":1,"group":{"restarts":1,"used":{"shared":{"count":2}}},"members":{"a-0":{"restarts":1,"used":{"all":{"count":1}}}}}` {
-		t.Errorf("got %s", got)
-	}
+	Same(t, "the state", textOf(d.State),
+		`{"version":1,"group":{"restarts":1,"used":{"shared":{"count":2}}},"members":{"a-0":{"restarts":1,"used":{"all":{"count":1}}}}}`)
 }
 
 // "Decide never changes a State": neither its maps, nor its lists, nor what is behind the end of a list.
@@ -305,9 +280,7 @@ func TestDecide_zones(t *testing.T) {
 	Same(t, "no time: charged at", decide(nil, group.Failure{At: time.Time{}.In(east)}).State.Group.Used["x"].Times, times(0))
 	// Of failures of the same time, the name decides.
 	got = decide(nil, group.Failure{Member: members[1], At: noon.In(west)}, group.Failure{Member: members[0], At: noon})
-	if got.Failure.Name != "a-0" {
-		t.Errorf("the failure of %s decides, want that of a-0", got.Failure.Name)
-	}
+	Same(t, "the member whose failure decides", got.Failure.Name, "a-0")
 }
 
 // "OnExitCodes is a requirement on the container that failed the Job."
@@ -340,11 +313,9 @@ func TestDecide_farFuture(t *testing.T) {
 		if err != nil || d.Action != group.RestartGroup {
 			t.Fatalf("%s, %v", textOf(d), err)
 		}
-		state = stored(t, d.State)
+		state = stored(d.State)
 	}
-	if got := state.NotBefore(group.Member{}); got.Year() != 9999 {
-		t.Errorf("not before %s", got)
-	}
+	Same(t, "the year", state.NotBefore(group.Member{}).Year(), 9999)
 	last := time.Date(9999, time.December, 31, 23, 59, 58, 0, time.UTC)
 	for _, failed := range []time.Time{last, last.Add(time.Second), last.Add(time.Second + 1), last.Add(time.Hour)} {
 		d, err := group.Decide(p, group.State{}, []group.Failure{{At: failed}}, failed)
@@ -364,7 +335,7 @@ func oneByOne(t tester, d *group.Decider, state group.State, order []group.Failu
 		if got.Open != 0 || (got.Action == "") != (state.Phase != "" || f.Attempt < state.Attempt(f.Member) || state.Left(f.Member)) {
 			t.Fatalf("%s after %s", textOf(got), textOf(state))
 		}
-		state = stored(t, got.State)
+		state = stored(got.State)
 		got.State = group.State{}
 		decisions[textOf(f.Member)] = got
 	}
@@ -380,7 +351,7 @@ func TestDecide_split(t *testing.T) {
 		for range rapid.IntRange(0, 3).Draw(t, "decisions before") {
 			before := Must(d.Decide(state, drawFailures(t, &state, 50), at(50)))
 			if before.State.Phase == "" {
-				state = stored(t, before.State)
+				state = stored(before.State)
 			}
 		}
 		var failures []group.Failure
@@ -396,9 +367,7 @@ func TestDecide_split(t *testing.T) {
 			}
 		}
 		end, decisions := oneByOne(t, d, state, order)
-		if textOf(end) != textOf(stored(t, together)) {
-			t.Fatalf("one by one: %s\ntogether:   %s", textOf(end), textOf(together))
-		}
+		Same(t, "one by one, and together", textOf(end), textOf(stored(together)))
 		other, otherwise := oneByOne(t, d, state, rapid.Permutation(order).Draw(t, "another order"))
 		for _, s := range []group.State{end, other} {
 			if err := withinBudgets(policy, &s); err != nil {
@@ -425,9 +394,7 @@ func TestDecide_splitMatters(t *testing.T) {
 		d := Must(group.NewDecider(policyOf(t, tc.policy)))
 		ab, _ := oneByOne(t, d, group.State{}, []group.Failure{a, b})
 		ba, _ := oneByOne(t, d, group.State{}, []group.Failure{b, a})
-		if textOf(ab) != tc.ab || textOf(ba) != tc.ba {
-			t.Errorf("%s:\n%s\n%s", name, textOf(ab), textOf(ba))
-		}
+		Same(t, name, []string{textOf(ab), textOf(ba)}, []string{tc.ab, tc.ba})
 	}
 }
 

@@ -2,7 +2,6 @@ package jobs_test
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -67,9 +66,8 @@ func TestFailureOf(t *testing.T) {
 	inverted.Status.Conditions[1].Status = "False"
 	for name, job := range map[string]*batchv1.Job{"nil": nil, "empty": {}, "failing": jobWith(batchv1.JobFailureTarget, "X", ""),
 		"complete": jobWith(batchv1.JobComplete, "X", ""), "not failed": inverted} {
-		if got, ok := jobs.FailureOf(job, m, 0); ok || got != (group.Failure{}) {
-			t.Errorf("%s: %+v, %v, want none", name, got, ok)
-		}
+		got, ok := jobs.FailureOf(job, m, 0)
+		Same(t, name, []any{got, ok}, []any{group.Failure{}, false})
 	}
 }
 
@@ -143,9 +141,7 @@ func TestOf(t *testing.T) {
 	for _, o := range jobs.Of("owner", members, list, "attempt") {
 		got = append(got, fmt.Sprint(o.Of().Name, " ", o.UID(), " ", o.CreatedFor()))
 	}
-	if want := []string{"a-0  0", "a-1 a-1owner 3", "b-0  0", "alone aloneowner 0", "  0"}; !slices.Equal(got, want) {
-		t.Errorf("got  %q\nwant %q", got, want)
-	}
+	Same(t, "the members", got, []string{"a-0  0", "a-1 a-1owner 3", "b-0  0", "alone aloneowner 0", "  0"})
 }
 
 // "OnRuleNames lists rules of the Job's pod failure policy: the names of rules, or the position of a rule whose name is
