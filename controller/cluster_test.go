@@ -44,10 +44,7 @@ type cluster struct {
 func newCluster(t *testing.T, kinds ...kube.Kind) *cluster {
 	t.Helper()
 	c := &cluster{Server: kube.New(kube.Options{Kinds: kinds}), asked: map[string]int{}}
-	var err error
-	if c.client, err = kubernetes.NewForConfig(c.Config()); err != nil {
-		t.Fatal(err)
-	}
+	c.client = value(kubernetes.NewForConfig(c.Config()))
 	c.Intercept(func(r *kube.Request) kube.Verdict {
 		if r.UserAgent == agent {
 			c.mu.Lock()
@@ -131,9 +128,7 @@ func (c *cluster) create(t *testing.T, names ...string) {
 func (c *cluster) createNamespace(t *testing.T, name string) {
 	t.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	if _, err := c.client.CoreV1().Namespaces().Create(t.Context(), namespace, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	value(c.client.CoreV1().Namespaces().Create(t.Context(), namespace, metav1.CreateOptions{}))
 }
 
 var podSpec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}}}
@@ -145,9 +140,7 @@ func (c *cluster) createWith(t *testing.T, namespace string, spec batchv1.JobSpe
 	spec.Template.Spec = podSpec
 	for _, name := range names {
 		job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: spec}
-		if _, err := c.client.BatchV1().Jobs(namespace).Create(t.Context(), job, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		value(c.client.BatchV1().Jobs(namespace).Create(t.Context(), job, metav1.CreateOptions{}))
 	}
 }
 

@@ -3,7 +3,7 @@ package controller
 import (
 	"errors"
 	"fmt"
-	"slices"
+	"reflect"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -57,17 +57,13 @@ func newFixture(t testing.TB, onServer ...runtime.Object) *fixture {
 		jobs:    cache.NewIndexer(cache.MetaNamespaceKeyFunc, byNamespace),
 		pods:    newPodCache(tracking.Controller{}, nil),
 	}
-	o, err := Options{ManagedBy: managedBy}.complete()
-	must(t, err)
-	c, err := newController(o, jobsOf(server))
-	must(t, err)
+	o := value(Options{ManagedBy: managedBy}.complete())
+	c := value(newController(o, jobsOf(server)))
 	c.stores[""] = s
 	c.now = func() time.Time { return noon }
 	events := record.NewFakeRecorder(1000)
 	c.recorder = events
-	if c.metrics, err = newMetrics(prometheus.NewRegistry(), tracking.Keys{}); err != nil {
-		t.Fatal(err)
-	}
+	c.metrics = value(newMetrics(prometheus.NewRegistry(), tracking.Keys{}))
 	return &fixture{c, s, server, events}
 }
 
@@ -127,8 +123,7 @@ func (b *fixture) show(t testing.TB, objects ...runtime.Object) {
 // stored returns the Job of the server.
 func (b *fixture) stored(t testing.TB) *batchv1.Job {
 	t.Helper()
-	job, err := b.server.BatchV1().Jobs("default").Get(t.Context(), "job", metav1.GetOptions{})
-	must(t, err)
+	job := value(b.server.BatchV1().Jobs("default").Get(t.Context(), "job", metav1.GetOptions{}))
 	return job
 }
 
@@ -243,9 +238,17 @@ func must(t testing.TB, err error) {
 	}
 }
 
-func wantList(t *testing.T, what string, got, want []string) {
+// value returns a value that cannot be had if there is an error.
+func value[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func same[T any](t *testing.T, what string, got, want T) {
 	t.Helper()
-	if !slices.Equal(got, want) {
-		t.Errorf("%s: got %q, want %q", what, got, want)
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%s: got %+v, want %+v", what, got, want)
 	}
 }

@@ -82,8 +82,7 @@ func sweepScheme(t *testing.T) *runtime.Scheme {
 func newSweepCluster(t *testing.T) (*cluster, client.Client) {
 	t.Helper()
 	c := newCluster(t, kube.Kind{GroupVersionKind: sweepKind, Status: true})
-	users, err := client.New(c.Config(), client.Options{Scheme: sweepScheme(t)})
-	must(t, err)
+	users := value(client.New(c.Config(), client.Options{Scheme: sweepScheme(t)}))
 	return c, users
 }
 
@@ -114,9 +113,7 @@ func TestAddKind(t *testing.T) {
 		c.create(t, "job")
 		time.Sleep(3 * time.Second)
 		pods := kube.List[*corev1.Pod](c.Server, "default")
-		if len(pods) != 4 {
-			t.Errorf("%d pods, want 3 of the Sweep and 1 of the Job", len(pods))
-		}
+		same(t, "pods, 3 of the Sweep and 1 of the Job", len(pods), 4)
 		for _, pod := range pods {
 			owner, finalizer := metav1.GetControllerOf(pod), batchv1.JobTrackingFinalizer
 			if owner.Kind == "Sweep" {
@@ -133,9 +130,7 @@ func TestAddKind(t *testing.T) {
 		must(t, users.Get(t.Context(), client.ObjectKeyFromObject(sweep), sweep))
 		got := fmt.Sprintf("%d succeeded, indexes %s, ended %t, uncounted %v, note %s", sweep.Status.Job.Succeeded, sweep.Status.Job.CompletedIndexes,
 			sweep.Status.Job.CompletionTime != nil, sweep.Status.Job.UncountedTerminatedPods, sweep.Status.Note)
-		if want := "3 succeeded, indexes 0-2, ended true, uncounted &UncountedTerminatedPods{Succeeded:[],Failed:[],}, note kept"; got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
+		same(t, "the status", got, "3 succeeded, indexes 0-2, ended true, uncounted &UncountedTerminatedPods{Succeeded:[],Failed:[],}, note kept")
 		job, _ := kube.Get[*batchv1.Job](c.Server, "default", "job")
 		if job.Status.CompletionTime == nil {
 			t.Errorf("the Job beside it: %+v, want it complete", job.Status)

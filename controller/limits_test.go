@@ -125,7 +125,7 @@ func TestRetryAfter(t *testing.T) {
 			c.createWith(t, "default", batchv1.JobSpec{Suspend: new(true)}, "job")
 			time.Sleep(2 * time.Minute)
 			stop()
-			wantList(t, tc.err.Error(), sent, []string{"patch 1s", tc.again})
+			same(t, tc.err.Error(), sent, []string{"patch 1s", tc.again})
 		})
 	}
 }
@@ -163,9 +163,7 @@ func TestNamespaces_jobsForbidden(t *testing.T) {
 		must(t, Add(mgr, Options{Namespaces: []string{"a", "b"}}))
 		stop := run(t, mgr)
 		time.Sleep(time.Minute)
-		if pods := kube.List[*corev1.Pod](c.Server, "a"); len(pods) != 1 {
-			t.Errorf("%d pods in a, want 1", len(pods))
-		}
+		same(t, "pods in a", len(kube.List[*corev1.Pod](c.Server, "a")), 1)
 		wantError(t, mgr.ready(nil), "the namespace b does not exist, or its")
 		stop()
 	})

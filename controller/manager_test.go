@@ -31,13 +31,9 @@ func TestRestart(t *testing.T) {
 		}
 		time.Sleep(5 * time.Second)
 		stop()
-		if pods := kube.List[*corev1.Pod](c.Server, "default"); len(pods) != 20 {
-			t.Fatalf("%d pods, want 20", len(pods))
-		}
+		same(t, "pods", len(kube.List[*corev1.Pod](c.Server, "default")), 20)
 		// The barrier is newer than the last change of a Job or a pod.
-		if _, err := c.client.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "other"}}, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		value(c.client.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "other"}}, metav1.CreateOptions{}))
 		clear(c.asked)
 		c.first = ""
 		stop = c.start(t)
@@ -52,9 +48,7 @@ func TestRestart(t *testing.T) {
 		if c.asked["list pods"] != 1 || c.asked["get jobs"]+c.asked["list jobs"]+c.asked["get pods"] > 0 {
 			t.Errorf("requested %v, want one list of pods and no other read", c.asked)
 		}
-		if want := "list pods 1"; c.first != want {
-			t.Errorf("first requested %q, want %q: the barrier is read before the caches are filled", c.first, want)
-		}
+		same(t, "the first request: the barrier is read before the caches are filled", c.first, "list pods 1")
 		c.noErrors(t)
 	})
 }
@@ -109,9 +103,7 @@ func TestOrphansDoNotHoldUpJobs(t *testing.T) {
 				},
 				Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "image"}}},
 			}
-			if _, err := c.client.CoreV1().Pods("default").Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			value(c.client.CoreV1().Pods("default").Create(t.Context(), pod, metav1.CreateOptions{}))
 		}
 		stop := c.start(t)
 		time.Sleep(4 * time.Second)
@@ -159,9 +151,7 @@ func TestBarrier_isRetried(t *testing.T) {
 			if tries == 5 {
 				want = "/apis/batch/v1/namespaces/here/jobs?limit=1"
 			}
-			if r.URL.RequestURI() != want {
-				t.Errorf("requested %s, want %s", r.URL.RequestURI(), want)
-			}
+			same(t, "request", r.URL.RequestURI(), want)
 			return answer(200, `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7"}}`), nil
 		}).sender(t)
 		w := newWatcherOf(t, s.api(), "here")
@@ -179,10 +169,8 @@ func TestBarrier_isRetried(t *testing.T) {
 
 func newWatcherOf(t *testing.T, client kubernetes.Interface, namespaces ...string) *watcher {
 	t.Helper()
-	o, err := Options{Namespaces: namespaces}.complete()
-	must(t, err)
-	w, err := newWatcher(o, jobsOf(client))
-	must(t, err)
+	o := value(Options{Namespaces: namespaces}.complete())
+	w := value(newWatcher(o, jobsOf(client)))
 	return w
 }
 
@@ -190,9 +178,8 @@ func newWatcherOf(t *testing.T, client kubernetes.Interface, namespaces ...strin
 func TestConsistent(t *testing.T) {
 	for version, want := range map[string]string{"0": "", "": "", "5": "5"} {
 		options := metav1.ListOptions{ResourceVersion: version}
-		if consistent(&options); options.ResourceVersion != want {
-			t.Errorf("version %q: got %q, want %q", version, options.ResourceVersion, want)
-		}
+		consistent(&options)
+		same(t, "version "+version, options.ResourceVersion, want)
 	}
 }
 
@@ -222,8 +209,6 @@ func TestEventsOfAMissingPod(t *testing.T) {
 		}
 		time.Sleep(5 * time.Second)
 		stop()
-		if len(pods) != 100 || explained.Load() != 1 {
-			t.Errorf("%d pods, and %d events that say why there are no more, want 100 and 1", len(pods), explained.Load())
-		}
+		same(t, "pods, and events that say why there are no more", []int32{int32(len(pods)), explained.Load()}, []int32{100, 1})
 	})
 }

@@ -16,28 +16,25 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
+// expect expects a counter with these labels to have a value.
+func (m *metrics) expect(t *testing.T, want int, name string, labels ...string) {
+	t.Helper()
+	same(t, fmt.Sprint(name, labels), testutil.ToFloat64(m.counters[name].WithLabelValues(labels...)), float64(want))
+}
+
 func TestMetrics(t *testing.T) {
-	m, err := newMetrics(prometheus.NewRegistry(), tracking.Keys{})
-	must(t, err)
+	m := value(newMetrics(prometheus.NewRegistry(), tracking.Keys{}))
 	finished := func(reason string) decide.Metric {
 		return decide.Metric{Name: "jobs_finished_total", Add: 1, Labels: map[string]string{"completion_mode": "Indexed", "result": "failed", "reason": reason}}
 	}
 	m.add([]decide.Metric{finished("PodFailurePolicy"), finished("PodFailurePolicy"), {Name: "of_a_newer_library", Add: 1}})
-	if got := testutil.ToFloat64(m.counters["jobs_finished_total"].WithLabelValues("Indexed", "failed", "PodFailurePolicy")); got != 2 {
-		t.Errorf("jobs_finished_total: got %v, want 2", got)
-	}
+	m.expect(t, 2, "jobs_finished_total", "Indexed", "failed", "PodFailurePolicy")
 	m.synced(newJob(), "tracking", time.Second, errors.New("no"))
 	m.synced(newJob(), "", time.Second, nil) // there was nothing to decide
 	m.synced(newJob(), "", time.Second, errors.New("before anything was decided"))
-	if got := testutil.CollectAndCount(m.duration); got != 2 {
-		t.Errorf("job_sync_duration_seconds: got %d series, want 2", got)
-	}
-	if got := testutil.ToFloat64(m.counters[syncsTotal].WithLabelValues("NonIndexed", "error", "reconciling")); got != 1 {
-		t.Errorf("%s that failed early: got %v, want 1", syncsTotal, got)
-	}
-	if got := testutil.ToFloat64(m.counters[syncsTotal].WithLabelValues("NonIndexed", "error", "tracking")); got != 1 {
-		t.Errorf("%s: got %v, want 1", syncsTotal, got)
-	}
+	same(t, "series of job_sync_duration_seconds", testutil.CollectAndCount(m.duration), 2)
+	m.expect(t, 1, syncsTotal, "NonIndexed", "error", "reconciling") // which failed early
+	m.expect(t, 1, syncsTotal, "NonIndexed", "error", "tracking")
 	job := newJob()
 	runs, done, freed := newPod(job, "pod", "1"), newPod(job, "pod", "2", succeeded), newPod(job, "pod", "3", succeeded, stripped)
 	m.finalizerChanged(nil, runs)
@@ -45,9 +42,7 @@ func TestMetrics(t *testing.T) {
 	m.finalizerChanged(done, freed)
 	m.finalizerChanged(freed, nil)
 	for _, event := range []string{"add", "delete"} {
-		if got := testutil.ToFloat64(m.counters[trackedTotal].WithLabelValues(event)); got != 1 {
-			t.Errorf("%s of %s: got %v, want 1", trackedTotal, event, got)
-		}
+		m.expect(t, 1, trackedTotal, event)
 	}
 }
 
@@ -55,13 +50,7 @@ func TestMetrics(t *testing.T) {
 func TestMetricsOfDecisions(t *testing.T) {
 	job := newJob(started, func(job *batchv1.Job) {
 		job.Spec.CompletionMode = new(batchv1.IndexedCompletion)
-		job.Spec.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
-			Action: batchv1.PodFailurePolicyActionFailJob,
-			OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{
-				Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{3},
-			},
-		}}}
-	})
+	}, failsAt3)
 	index0 := func(pod *corev1.Pod) { pod.Annotations = map[string]string{batchv1.JobCompletionIndexAnnotation: "0"} }
 	seen := map[string]bool{syncsTotal: true, trackedTotal: true} // they are no part of a decision
 	for what, pods := range map[string][]*corev1.Pod{
@@ -69,8 +58,7 @@ func TestMetricsOfDecisions(t *testing.T) {
 		"failed":     {newPod(job, "pod", "5", failedWith3, index0)},
 		"succeeded":  {newPod(job, "pod", "5", succeeded, index0)},
 	} {
-		d, err := decide.Job(decide.Snapshot{Job: job, Pods: pods, Now: noon}, decide.ManagedBy(managedBy))
-		must(t, err)
+		d := value(decide.Job(decide.Snapshot{Job: job, Pods: pods, Now: noon}, decide.ManagedBy(managedBy)))
 		metrics := slices.Concat(d.Metrics, d.Settle("pod-uid").Metrics)
 		if len(metrics) == 0 {
 			t.Errorf("%s: no metrics", what)
@@ -78,26 +66,18 @@ func TestMetricsOfDecisions(t *testing.T) {
 		metricsAreRegistered(t, metrics, seen)
 	}
 	for _, c := range counters {
-		if !seen[c.name] {
-			t.Errorf("no decision has the metric %s", c.name)
-		}
+		same(t, "a decision has the metric "+c.name, seen[c.name], true)
 	}
 }
 
 // metricsAreRegistered adds metrics to new counters, reads them and marks their names.
 func metricsAreRegistered(t *testing.T, metrics []decide.Metric, seen map[string]bool) {
 	t.Helper()
-	m, err := newMetrics(prometheus.NewRegistry(), tracking.Keys{})
-	must(t, err)
+	m := value(newMetrics(prometheus.NewRegistry(), tracking.Keys{}))
 	m.add(metrics)
 	for _, metric := range metrics {
 		seen[metric.Name] = true
-		counter, err := m.counters[metric.Name].GetMetricWith(metric.Labels)
-		if err != nil {
-			t.Fatal(fmt.Errorf("%s: %w", metric.Name, err))
-		}
-		if got := testutil.ToFloat64(counter); got != float64(metric.Add) {
-			t.Errorf("%s: got %v, want %d", metric.Name, got, metric.Add)
-		}
+		counter := value(m.counters[metric.Name].GetMetricWith(metric.Labels))
+		same(t, metric.Name, testutil.ToFloat64(counter), float64(metric.Add))
 	}
 }

@@ -44,7 +44,7 @@ func TestFree(t *testing.T) {
 			if _, err := (orphans{b.controller}).Reconcile(t.Context(), tc.request); (err != nil) != tc.fails {
 				t.Errorf("got %v, want an error: %t", err, tc.fails)
 			}
-			wantList(t, "writes", b.writes(), tc.writes)
+			same(t, "writes", b.writes(), tc.writes)
 			if reads := b.reads(); tc.live == nil && len(tc.writes) == 0 && reads > 0 {
 				t.Errorf("read %d times for nothing", reads)
 			}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"strconv"
 	"testing"
@@ -124,11 +123,9 @@ func TestPodCache_fed(t *testing.T) {
 	want := func(what string, fed bool, names ...string) {
 		t.Helper()
 		got := r.read(c)
-		if got != fed {
-			t.Errorf("%s: read only the changes: %t, want %t", what, got, fed)
-		}
+		same(t, what+": reads only the changes", got, fed)
 		slices.Sort(names)
-		wantList(t, what, slices.Sorted(maps.Keys(r.pods)), names)
+		same(t, what, slices.Sorted(maps.Keys(r.pods)), names)
 	}
 	want("the first time", false, "a", "b")
 	want("nothing has changed", true, "a", "b")
@@ -227,13 +224,11 @@ func TestPodCache_handlers(t *testing.T) {
 		must(t, err)
 	}
 	c.handle(record)
-	wantList(t, "calls of the handlers", got, []string{
+	same(t, "calls of the handlers", got, []string{
 		"- a@1 true", "- b@3 false", "a@1 a@4 false", "a@4 - false", "- a@7 false", "a@7 - false",
 		"b@3 - false", "- c@10 false", "- c@10 true",
 	})
-	if c.version != "12" {
-		t.Errorf("the version is %s, want 12", c.version)
-	}
+	same(t, "the version", c.version, "12")
 }
 
 // BenchmarkReconcile syncs a Job after one of its pods has changed. It reads only that pod, or all.
@@ -293,9 +288,7 @@ func TestApply_sharesMetadata(t *testing.T) {
 	want := next.DeepCopy()
 	first := show(pod)
 	second := show(next)
-	if !reflect.DeepEqual(second, want) {
-		t.Errorf("the next version: got %+v, want %+v", second, want)
-	}
+	same(t, "the next version", second, want)
 	second.Labels["l"] = "shared"
 	if first.Labels["l"] != "shared" || &first.OwnerReferences[0] != &second.OwnerReferences[0] || first.Annotations["a"] != "1" {
 		t.Errorf("the first version is %+v, the next %+v: want the same labels and owners, and other annotations",

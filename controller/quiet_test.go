@@ -22,15 +22,13 @@ func TestQuiet(t *testing.T) {
 	for verbosity, want := range [][]string{rest, append([]string{again}, rest...)} {
 		var lines []string
 		log := quietly(funcr.New(func(prefix, line string) {
-			if prefix != "controller" {
-				t.Errorf("the prefix is %q, want controller", prefix)
-			}
+			same(t, "the prefix", prefix, "controller")
 			lines = append(lines, line)
 		}, funcr.Options{Verbosity: verbosity})).WithName("controller").WithValues("name", "job")
 		for _, err := range []error{conflict, input, errTimeout} {
 			log.Error(err, "Reconciler error")
 		}
-		wantList(t, "lines", lines, want)
+		same(t, "lines", lines, want)
 	}
 	if !quietly(logr.Logger{}).IsZero() {
 		t.Error("quietly has changed a zero logger")

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus/testutil"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -45,9 +44,7 @@ func (b *fixture) interfered(t *testing.T) {
 	if _, err := b.Reconcile(t.Context(), theJob); !expected(err) {
 		t.Errorf("got %v, want an error that another client causes", err)
 	}
-	if got := b.retries.When(theJob); got != defaultBatchPeriod {
-		t.Errorf("requeued after %v, want %v", got, defaultBatchPeriod)
-	}
+	same(t, "the delay", b.retries.When(theJob), defaultBatchPeriod)
 }
 
 // remembered returns the number of Jobs with a memory.
@@ -64,16 +61,12 @@ func TestNewJob(t *testing.T) {
 	if result := b.reconcile(t); result.Priority == nil || *result.Priority != 0 {
 		t.Errorf("the priority is %v, want 0", result.Priority)
 	}
-	wantList(t, "writes", b.writes(), []string{"create pods", "patch jobs/status"})
-	if b.reads() != 0 {
-		t.Errorf("%d live reads, want none", b.reads())
-	}
+	same(t, "writes", b.writes(), []string{"create pods", "patch jobs/status"})
+	same(t, "live reads", b.reads(), 0)
 	// The cache shows neither the pod nor the status: no write is repeated.
 	b.server.ClearActions()
-	if again := b.reconcile(t).RequeueAfter; again != time.Second {
-		t.Errorf("requeued after %v, want 1s", again)
-	}
-	wantList(t, "writes of the second sync", b.writes(), nil)
+	same(t, "the delay", b.reconcile(t).RequeueAfter, time.Second)
+	same(t, "writes of the second sync", b.writes(), nil)
 }
 
 // A pod is recorded before its finalizer is removed, and counted afterwards.
@@ -82,11 +75,11 @@ func TestCount(t *testing.T) {
 	pod := newPod(job, "pod", "5", succeeded)
 	b := newSynced(t, job, pod)
 	b.reconcile(t)
-	wantList(t, "writes", b.writes(), []string{"patch jobs/status", "patch pods", "patch jobs/status"})
+	same(t, "writes", b.writes(), []string{"patch jobs/status", "patch pods", "patch jobs/status"})
 	if stored := b.stored(t); stored.Status.Succeeded != 1 || stored.Status.CompletionTime == nil {
 		t.Errorf("got %+v, want a complete Job with one pod", stored.Status)
 	}
-	wantList(t, "events", b.sent(), []string{"Normal Completed Job completed"})
+	same(t, "events", b.sent(), []string{"Normal Completed Job completed"})
 }
 
 // The version of the cache of Jobs is read before the Job.
@@ -110,9 +103,7 @@ func TestMemory_readsAllPodsAfterAnError(t *testing.T) {
 		if (err != nil) != (view.Job != nil) {
 			t.Errorf("got %v", err)
 		}
-		if m.read != (position{}) {
-			t.Errorf("after %v the next sync reads changes since %v, want all pods", err, m.read)
-		}
+		same(t, fmt.Sprintf("after %v the next sync reads all pods", err), m.read, position{})
 	}
 }
 
@@ -141,7 +132,7 @@ func TestInvalidJob(t *testing.T) {
 	if len(got) != 1 || !strings.HasPrefix(got[0], "Warning CannotDecide ") || !strings.Contains(got[0], "spec.completionMode") {
 		t.Errorf("events: got %q, want one that names the field", got)
 	}
-	wantList(t, "writes", b.writes(), nil)
+	same(t, "writes", b.writes(), nil)
 }
 
 // Invalid rule names are reported once, and the Job runs without them.
@@ -156,10 +147,8 @@ func TestInvalidRuleNames(t *testing.T) {
 			bad++
 		}
 	}
-	if bad != 1 {
-		t.Errorf("%d events, want 1", bad)
-	}
-	wantList(t, "writes", b.writes(), []string{"create pods", "patch jobs/status"})
+	same(t, "events", bad, 1)
+	same(t, "writes", b.writes(), []string{"create pods", "patch jobs/status"})
 }
 
 // The delay grows with each failure, but not past a deadline, also if a sync does not create all pods. The
@@ -172,12 +161,8 @@ func TestRetryDelays(t *testing.T) {
 		if _, err := b.Reconcile(t.Context(), theJob); !apierrors.IsForbidden(err) {
 			t.Fatalf("got %v, want the error of the quota", err)
 		}
-		if got := b.retries.When(theJob); got != want*time.Second {
-			t.Errorf("requeued after %v, want %ds", got, want)
-		}
-		if got := testutil.ToFloat64(b.metrics.counters[syncsTotal].WithLabelValues("NonIndexed", "error", "pods_created")); got != float64(n+1) {
-			t.Errorf("%s: got %v syncs with an error, want %d", syncsTotal, got, n+1)
-		}
+		same(t, "the delay", b.retries.When(theJob), want*time.Second)
+		b.metrics.expect(t, n+1, syncsTotal, "NonIndexed", "error", "pods_created")
 		stored := b.stored(t)
 		b.show(t, stored)
 	}
@@ -188,9 +173,7 @@ func TestRetryDelays_RetryAfter(t *testing.T) {
 	r := newRetries[reconcile.Request]()
 	r.bounds.Store(theJob, bounds{due: time.Second, notBefore: 7 * time.Second})
 	for _, want := range []time.Duration{7, 2, 4} { // the bounds apply to one retry only
-		if got := r.When(theJob); got != want*time.Second {
-			t.Errorf("requeued after %v, want %ds", got, want)
-		}
+		same(t, "the delay", r.When(theJob), want*time.Second)
 	}
 }
 
@@ -207,22 +190,23 @@ func TestConflictsAreRetriedSoon(t *testing.T) {
 			b.fail("patch", "jobs", 1, err)
 			b.retries.When(theJob) // it failed before
 			b.interfered(t)
-			if got := testutil.ToFloat64(b.metrics.counters[syncsTotal].WithLabelValues("NonIndexed", "error", "pods_created")); got != 1 {
-				t.Errorf("%s: got %v syncs with an error, want 1", syncsTotal, got)
-			}
+			b.metrics.expect(t, 1, syncsTotal, "NonIndexed", "error", "pods_created")
 		})
 	}
+}
+
+// failsAt3 gives a Job a rule that ends it at exit code 3.
+func failsAt3(job *batchv1.Job) {
+	job.Spec.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
+		Action:      batchv1.PodFailurePolicyActionFailJob,
+		OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{3}},
+	}}}
 }
 
 // The names of the rules may be added after the Machine was created. Those that the caller reads from a field of
 // the API win over those of the annotation.
 func TestRuleNamesChange(t *testing.T) {
-	job := newJob(started, func(job *batchv1.Job) {
-		job.Spec.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
-			Action:      batchv1.PodFailurePolicyActionFailJob,
-			OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{3}},
-		}}}
-	})
+	job := newJob(started, failsAt3)
 	running := newPod(job, "pod", "5")
 	for want, field := range map[string][]decide.Option{
 		"PodFailurePolicy_DatabaseDown": nil,
@@ -246,27 +230,19 @@ func TestMemory_endsWithTheJob(t *testing.T) {
 	job := newJob()
 	b := newSynced(t, job)
 	b.reconcile(t)
-	if n := b.remembered(); n != 1 {
-		t.Fatalf("%d Jobs are remembered, want 1", n)
-	}
+	same(t, "Jobs that are remembered", b.remembered(), 1)
 	must(t, errors.Join(b.store.jobs.Delete(job), b.server.Tracker().Delete(jobsKind, "default", "job")))
 	b.reconcile(t)
-	if n := b.remembered(); n != 0 {
-		t.Errorf("%d Jobs are remembered, want none", n)
-	}
+	same(t, "Jobs that are remembered", b.remembered(), 0)
 	b.show(t, job)
 	b.interfered(t)
 	b.show(t, newJob(builtIn))
 	b.reconcile(t)
-	if n := b.remembered(); n != 0 {
-		t.Errorf("a Job that moved to another controller: %d are remembered, want none", n)
-	}
+	same(t, "Jobs that are remembered", b.remembered(), 0)
 	b.show(t, newJob(started, complete))
 	b.server.ClearActions()
 	b.reconcile(t)
-	if n := b.remembered(); n != 0 || len(b.server.Actions()) != 0 {
-		t.Errorf("a Job that has ended: %d are remembered, %d requests, want none", n, len(b.server.Actions()))
-	}
+	same(t, "requests for a Job that has ended, and memories", []int{len(b.server.Actions()), b.remembered()}, []int{0, 0})
 }
 
 // A Job that has ended is remembered until the cache shows that the finalizer of its last pod is
@@ -290,16 +266,12 @@ func TestMemory_outlivesTheJobUntilItsWritesAreObserved(t *testing.T) {
 	show("50", stored)
 	for range 2 {
 		b.reconcile(t)
-		wantList(t, "writes while the cache shows the finalizer", b.writes(), nil)
-		if n := b.remembered(); n != 1 {
-			t.Errorf("%d Jobs are remembered while the cache shows the finalizer, want 1", n)
-		}
+		same(t, "writes while the cache shows the finalizer", b.writes(), nil)
+		same(t, "Jobs that are remembered", b.remembered(), 1)
 	}
 	show("1000", newPod(job, "pod", "102", succeeded, stripped))
 	b.reconcile(t)
-	if n := b.remembered(); n != 0 {
-		t.Errorf("%d Jobs are remembered, want none", n)
-	}
+	same(t, "Jobs that are remembered", b.remembered(), 0)
 }
 
 // The record of events is reset for a new Job of the same name.
@@ -310,9 +282,8 @@ func TestReported_resetForANewUID(t *testing.T) {
 		t.Errorf("got %+v, want the record of a Job without events", events)
 	}
 	events.refusal = "no"
-	if events.resetFor(newJob()); events.refusal != "no" {
-		t.Error("the record of the same Job is cleared")
-	}
+	events.resetFor(newJob())
+	same(t, "the record of the same Job", events.refusal, "no")
 }
 
 // A reason to wait is reported once, not at every sync.
@@ -353,8 +324,7 @@ func TestFailedIndexes(t *testing.T) {
 			pod.Annotations = map[string]string{batchv1.JobCompletionIndexAnnotation: index}
 		}))
 	}
-	d, err := decide.Job(s, decide.ManagedBy(managedBy))
-	must(t, err)
+	d := value(decide.Job(s, decide.ManagedBy(managedBy)))
 	var events reported
 	events.resetFor(job)
 	got := events.failedIndexes(d).Message
@@ -363,15 +333,10 @@ func TestFailedIndexes(t *testing.T) {
 		fmt.Fprintf(&want, "index %s: failed after 1 failure, the limit is 0: ", n)
 		fmt.Fprintf(&want, "pod pod-%s: container main, exit code 3; ", n)
 	}
-	if want.WriteString("and 1 more"); got != want.String() {
-		t.Errorf("got %q, want %q", got, want.String())
-	}
-	if e := events.failedIndexes(d); e.Reason != "" {
-		t.Errorf("reported again: %+v", e)
-	}
-	if e := events.failedIndexes(decide.Decision{}); e.Reason != "" {
-		t.Errorf("without a status: got %+v, want nothing", e)
-	}
+	want.WriteString("and 1 more")
+	same(t, "the message", got, want.String())
+	same(t, "reported again", events.failedIndexes(d).Reason, "")
+	same(t, "without a status", events.failedIndexes(decide.Decision{}).Reason, "")
 }
 
 // A Job may have its own options, which may change from sync to sync.
@@ -382,8 +347,7 @@ func TestDecideFor(t *testing.T) {
 	})
 	b := newFixture(t, job, pod)
 	b.DecideFor = func(job *batchv1.Job) []decide.Option {
-		base, err := time.ParseDuration(job.Annotations["delay"])
-		must(t, err)
+		base := value(time.ParseDuration(job.Annotations["delay"]))
 		return []decide.Option{decide.Backoff(backoff.Policy{Base: base, Cap: time.Hour})}
 	}
 	job.Status.Failed = 1
@@ -391,9 +355,7 @@ func TestDecideFor(t *testing.T) {
 		stored := b.stored(t)
 		stored.Annotations["delay"] = delay.String()
 		b.show(t, stored, pod)
-		if again := b.reconcile(t).RequeueAfter; again != delay {
-			t.Errorf("requeued after %v, want %v", again, delay)
-		}
+		same(t, "the delay", b.reconcile(t).RequeueAfter, delay)
 	}
 }
 
@@ -407,7 +369,7 @@ func TestReconcile_timeIsUp(t *testing.T) {
 		t.Errorf("got %v, %v, want another sync", result, err)
 	}
 	b.reconcile(t)
-	wantList(t, "writes", b.writes(), []string{"create pods", "patch jobs/status"})
+	same(t, "writes", b.writes(), []string{"create pods", "patch jobs/status"})
 }
 
 // An error that another client causes does not hide an error beside it: that one is logged, and its retries become rare.
@@ -418,9 +380,7 @@ func TestExpected(t *testing.T) {
 		err  error
 		want bool
 	}{{nil, false}, {errQuota, false}, {conflict, true}, {errors.Join(errors.Join(conflict), gone), true}, {errors.Join(errors.Join(conflict), errQuota), false}} {
-		if got := expected(test.err); got != test.want {
-			t.Errorf("%v is expected: %t, want %t", test.err, got, test.want)
-		}
+		same(t, fmt.Sprintf("%v is expected", test.err), expected(test.err), test.want)
 	}
 	// One of two pods to adopt has changed, and the other may not be patched.
 	job := newJob()
@@ -432,7 +392,5 @@ func TestExpected(t *testing.T) {
 	if _, err := f.Reconcile(t.Context(), theJob); !errors.Is(err, errQuota) || expected(err) {
 		t.Errorf("got %v, want both errors, and to log them", err)
 	}
-	if got := f.retries.When(theJob); got != 2*time.Second {
-		t.Errorf("requeued after %v, want 2s", got)
-	}
+	same(t, "the delay", f.retries.When(theJob), 2*time.Second)
 }

@@ -49,7 +49,7 @@ func TestPodChanged(t *testing.T) {
 			}
 			b.podChanged(q, tc.before, tc.after)
 			orphans{b.controller}.podChanged(free, tc.before, tc.after)
-			wantList(t, "woken", append(q.all, free.all...), tc.want)
+			same(t, "woken", append(q.all, free.all...), tc.want)
 		})
 	}
 }
@@ -76,10 +76,8 @@ func TestJobChanged(t *testing.T) {
 			b, q, free := newFixture(t), &recordingQueue[reconcile.Request]{}, &recordingQueue[orphanKey]{}
 			b.jobChanged(q, tc.before, tc.after)
 			orphans{b.controller}.jobChanged(free, tc.before, tc.after)
-			if got := strings.Join(q.all, ","); got != tc.wakes {
-				t.Errorf("queued: got %q, want %q", got, tc.wakes)
-			}
-			wantList(t, "orphans to free", free.all, tc.frees)
+			same(t, "queued", strings.Join(q.all, ","), tc.wakes)
+			same(t, "orphans to free", free.all, tc.frees)
 		})
 	}
 }
@@ -89,5 +87,5 @@ func TestJobChanged_ended(t *testing.T) {
 	q := &priorityRecorder[reconcile.Request]{added: make(chan string, 2)}
 	b := newFixture(t)
 	b.jobChanged(q, newJob(started), newJob(started, complete))
-	wantList(t, "added", []string{<-q.added}, []string{"[default/job] after 1s priority 1"})
+	same(t, "added", []string{<-q.added}, []string{"[default/job] after 1s priority 1"})
 }

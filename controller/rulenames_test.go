@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -35,12 +34,8 @@ func TestRuleNames(t *testing.T) {
 				}
 			})
 			got, named, err := ruleNames(job)
-			if !named {
-				t.Error("there is no annotation, want one")
-			}
-			if !slices.Equal(got, tc.want) {
-				t.Errorf("got %q, want %q", got, tc.want)
-			}
+			same(t, "there is an annotation", named, true)
+			same(t, "the names", got, tc.want)
 			if tc.wrong == "" && err != nil || tc.wrong != "" && (err == nil || !strings.Contains(err.Error(), tc.wrong)) {
 				t.Errorf("error: got %v, want %q", err, tc.wrong)
 			}

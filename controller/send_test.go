@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -91,11 +92,8 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t
 
 func (t transport) sender(tt *testing.T) sender {
 	tt.Helper()
-	client, err := kubernetes.NewForConfig(&rest.Config{Host: "http://server", Transport: impatient{t}, QPS: -1})
-	if err != nil {
-		tt.Fatal(err)
-	}
-	return sender{jobsOf(client)}
+	config := &rest.Config{Host: "http://server", Transport: impatient{t}, QPS: -1}
+	return sender{jobsOf(value(kubernetes.NewForConfig(config)))}
 }
 
 var errCut = errors.New("the connection was cut")
@@ -124,9 +122,7 @@ func TestDrive_concurrentRequests(t *testing.T) {
 				t.Errorf("answered with %v, want the unchanged error", err)
 			}
 		}
-		if len(m.errs) != 11 {
-			t.Errorf("%d answers, want 11", len(m.errs))
-		}
+		same(t, "answers", len(m.errs), 11)
 	})
 }
 
@@ -154,8 +150,8 @@ func TestDrive_stops(t *testing.T) {
 	if result, err := b.Reconcile(ctx, theJob); err != nil || result.RequeueAfter != 0 {
 		t.Errorf("got %v, %v, want nothing more", result, err)
 	}
-	wantList(t, "writes", b.writes(), nil)
-	wantList(t, "events", b.sent(), nil)
+	same(t, "writes", b.writes(), nil)
+	same(t, "events", b.sent(), nil)
 }
 
 // If another pod has the generated name, the creation is retried under a new one, without an
@@ -165,7 +161,7 @@ func TestNameIsTaken(t *testing.T) {
 	b := newSynced(t, job)
 	b.fail("create", "pods", 1, apierrors.NewAlreadyExists(pods, "job-12345"))
 	b.reconcile(t)
-	wantList(t, "writes", b.writes(), []string{"create pods", "create pods", "patch jobs/status"})
+	same(t, "writes", b.writes(), []string{"create pods", "create pods", "patch jobs/status"})
 	if got := b.sent(); len(got) != 1 || !strings.HasPrefix(got[0], "Normal SuccessfulCreate ") {
 		t.Errorf("events: got %q, want that of the pod", got)
 	}
@@ -198,8 +194,6 @@ func TestEventsPerSync(t *testing.T) {
 // The number of requests in flight is what the rate limit admits in a fifth of a second.
 func TestInFlight(t *testing.T) {
 	for qps, want := range map[float32]int{-1: 64, 1: 16, 20: 16, 200: 40, 1000: 64} {
-		if got := inFlight(qps); got != want {
-			t.Errorf("at %v requests a second %d are in flight, want %d", qps, got, want)
-		}
+		same(t, fmt.Sprintf("requests in flight at %v a second", qps), inFlight(qps), want)
 	}
 }

@@ -3,7 +3,6 @@ package controller
 import (
 	"fmt"
 	"net/http"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -62,9 +61,7 @@ func TestNamespaces(t *testing.T) {
 		stop()
 		for _, name := range []string{"a", "b", "late", "other"} {
 			job, _ := kube.Get[*batchv1.Job](c.Server, name, "job")
-			if ended := job.Status.CompletionTime != nil; ended != (name != "other") {
-				t.Errorf("the Job in %s has ended: %t", name, ended)
-			}
+			same(t, "the Job in "+name+" has ended", job.Status.CompletionTime != nil, name != "other")
 		}
 		if len(c.errors) != 1 || !strings.Contains(c.errors[0], "late") {
 			t.Errorf("logged: %q, want one error: late does not exist", c.errors)
@@ -121,14 +118,10 @@ func TestDropUnused_started(t *testing.T) {
 	started := pending.DeepCopy()
 	started.Status.Phase = corev1.PodRunning
 	me := newFixture(t).me
-	if got := dropUnused(me, pending.DeepCopy(), nil); !reflect.DeepEqual(got.Spec, spec) {
-		t.Errorf("pending: got %+v, want all of %+v", got.Spec, spec)
-	}
+	same(t, "pending", dropUnused(me, pending.DeepCopy(), nil).Spec, spec)
 	want := *spec.DeepCopy()
 	want.Containers, want.Volumes, want.InitContainers[0].Image = nil, nil, ""
-	if got := dropUnused(me, started, nil); !reflect.DeepEqual(got.Spec, want) {
-		t.Errorf("running: got %+v, want %+v", got.Spec, want)
-	}
+	same(t, "running", dropUnused(me, started, nil).Spec, want)
 }
 
 // dropUnused keeps only metadata of a pod that another kind controls.
@@ -136,8 +129,7 @@ func TestDropUnused(t *testing.T) {
 	drop := newPodCache(newFixture(t).me, func(pod *corev1.Pod) { pod.Spec.Volumes = nil }).Transformer()
 	kept := func(pod *corev1.Pod) *corev1.Pod {
 		t.Helper()
-		obj, err := drop(pod)
-		must(t, err)
+		obj := value(drop(pod))
 		return obj.(*corev1.Pod)
 	}
 	pod := newPod(newJob(), "pod", "5", func(pod *corev1.Pod) {
@@ -150,17 +142,13 @@ func TestDropUnused(t *testing.T) {
 	alone := newPod(newJob(), "alone", "5", ownerless, succeeded)
 	alone.Labels = map[string]string{"app": "web"}
 	want := alone.DeepCopy()
-	if got := kept(alone); !reflect.DeepEqual(got, want) {
-		t.Errorf("a pod without a controller: got %+v, want %+v", got, want)
-	}
+	same(t, "a pod without a controller", kept(alone), want)
 	foreign := newPod(newJob(), "web", "5", func(pod *corev1.Pod) {
 		pod.OwnerReferences[0].Kind, pod.Spec.Containers = "ReplicaSet", []corev1.Container{{}}
 	})
 	want = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "web-uid",
 		ResourceVersion: "5", OwnerReferences: foreign.OwnerReferences}}
-	if got := kept(foreign); !reflect.DeepEqual(got, want) {
-		t.Errorf("a pod of a ReplicaSet: got %+v, want %+v", got, want)
-	}
+	same(t, "a pod of a ReplicaSet", kept(foreign), want)
 	if got, err := drop("other"); got != "other" || err != nil {
 		t.Errorf("not a pod: got %v, %v, want it unchanged", got, err)
 	}
@@ -172,9 +160,7 @@ func TestOwnerReferenceOfAnotherKind(t *testing.T) {
 	job := newJob(started)
 	lies := newPod(job, "lies", "5", func(pod *corev1.Pod) { pod.OwnerReferences[0].APIVersion = "batch.example.com/v1" })
 	b := newSynced(t, job, lies)
-	if r := b.store.pods.read(job, position{}); len(r.all) != 0 {
-		t.Errorf("the Job has %d pods, want none", len(r.all))
-	}
+	same(t, "pods of the Job", len(b.store.pods.read(job, position{}).all), 0)
 	listed, err := b.send(t.Context(), machine.Request{Verb: machine.ListPods, Namespace: "default"})
 	if list, ok := listed.(*corev1.PodList); err != nil || !ok || len(list.Items) != 0 {
 		t.Errorf("the list is %v, %v, want no pods", listed, err)
@@ -207,5 +193,5 @@ func TestHandleJobs_priorities(t *testing.T) {
 	added := []string{<-q.added}
 	jobs.Add(created)
 	added = append(added, <-q.added)
-	wantList(t, "added", added, []string{"[job] after 1s priority -100", "[created] after 1s priority 1"})
+	same(t, "added", added, []string{"[job] after 1s priority -100", "[created] after 1s priority 1"})
 }
