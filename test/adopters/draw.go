@@ -15,7 +15,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
-var noon = time.Date(2026, time.May, 1, 12, 0, 0, 0, time.UTC)
+var noon = jobtest.Noon()
 
 // Lives generates the Jobs that watchers observe while a controller runs a Job: one after each sync.
 func Lives() *rapid.Generator[[]*batchv1.Job] {

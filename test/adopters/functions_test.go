@@ -62,6 +62,16 @@ func compute(job *batchv1.Job) string {
 	return ""
 }
 
+var (
+	fewerSuccesses = adopters.Class{Name: "fewer successes than completions", Holds: func(job *batchv1.Job) bool {
+		n := job.Spec.Completions
+		return adopters.Has(job, batchv1.JobComplete) && n != nil && job.Status.Succeeded < *n
+	}}
+	countedBefore = adopters.Class{Name: "counted before the end", Holds: func(job *batchv1.Job) bool {
+		return !jobstatus.OutcomeOf(job).Terminal() && job.Status.Succeeded >= *job.Spec.Completions
+	}}
+)
+
 func TestFunctions(t *testing.T) {
 	adopters.Compare(t, "../../docs/replace.md", []adopters.Function{
 		{
@@ -98,19 +108,14 @@ func TestFunctions(t *testing.T) {
 				{Name: "complete after many failures", Holds: func(job *batchv1.Job) bool {
 					return adopters.Has(job, batchv1.JobComplete) && job.Status.Failed > *job.Spec.BackoffLimit
 				}},
-				{Name: "fewer successes than completions", Holds: func(job *batchv1.Job) bool {
-					n := job.Spec.Completions
-					return adopters.Has(job, batchv1.JobComplete) && n != nil && job.Status.Succeeded < *n
-				}},
+				fewerSuccesses,
 				{Name: "failed within the limit", Holds: func(job *batchv1.Job) bool {
 					return adopters.Has(job, batchv1.JobFailureTarget) && job.Status.Failed <= *job.Spec.BackoffLimit
 				}},
 				{Name: "work queue", Holds: func(job *batchv1.Job) bool {
 					return !jobstatus.OutcomeOf(job).Terminal() && job.Spec.Completions == nil
 				}},
-				{Name: "counted before the end", Holds: func(job *batchv1.Job) bool {
-					return !jobstatus.OutcomeOf(job).Terminal() && job.Status.Succeeded >= *job.Spec.Completions
-				}},
+				countedBefore,
 			},
 		},
 		{
@@ -121,10 +126,7 @@ func TestFunctions(t *testing.T) {
 				return fmt.Sprint(jobstatus.OutcomeOf(job).Phase == jobstatus.Complete)
 			},
 			Classes: []adopters.Class{
-				{Name: "fewer successes than completions", Holds: func(job *batchv1.Job) bool {
-					n := job.Spec.Completions
-					return adopters.Has(job, batchv1.JobComplete) && n != nil && job.Status.Succeeded < *n
-				}},
+				fewerSuccesses,
 				{Name: "work queue", Holds: func(job *batchv1.Job) bool { return job.Spec.Completions == nil }},
 				{Name: "failed with enough successes", Holds: func(job *batchv1.Job) bool {
 					return adopters.Has(job, batchv1.JobFailed) && job.Status.Succeeded == *job.Spec.Completions
@@ -132,9 +134,7 @@ func TestFunctions(t *testing.T) {
 				{Name: "more successes than completions", Holds: func(job *batchv1.Job) bool {
 					return adopters.Has(job, batchv1.JobComplete) && job.Status.Succeeded > *job.Spec.Completions
 				}},
-				{Name: "counted before the end", Holds: func(job *batchv1.Job) bool {
-					return !jobstatus.OutcomeOf(job).Terminal() && job.Status.Succeeded >= *job.Spec.Completions
-				}},
+				countedBefore,
 			},
 		},
 	})

@@ -62,11 +62,8 @@ func run(ctx context.Context, names []string, o options) error {
 	if err != nil {
 		return err
 	}
-	known := func(name string) bool {
-		return slices.ContainsFunc(projects, func(p project) bool { return p.name == name })
-	}
 	for _, name := range names {
-		if !known(name) {
+		if !slices.ContainsFunc(projects, func(p project) bool { return p.name == name }) {
 			return fmt.Errorf("projects.go has no project %q", name)
 		}
 	}

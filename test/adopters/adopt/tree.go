@@ -61,27 +61,20 @@ func (t *tree) remove() error { return os.RemoveAll(t.copy) }
 // theirs, except those to skip, and drops others.
 func (t *tree) replace(suffix string, drop, skip []string) error {
 	ours := filepath.Join("adopt/testdata", t.name)
-	err := filepath.WalkDir(ours, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || !strings.HasSuffix(path, suffix) {
+	err := fs.WalkDir(os.DirFS(ours), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.HasSuffix(name, suffix) {
 			return err
 		}
-		name, err := filepath.Rel(ours, path)
-		if err != nil {
-			return err
-		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		old, err := os.ReadFile(filepath.Join(t.theirs, name))
-		if err != nil {
+		text, errOurs := os.ReadFile(filepath.Join(ours, name))
+		old, errTheirs := os.ReadFile(filepath.Join(t.theirs, name))
+		if err = errors.Join(errOurs, errTheirs); err != nil {
 			return err
 		}
 		if line := copied(old, text); line != "" {
-			return fmt.Errorf("%s: a line is theirs: %s", path, line)
+			return fmt.Errorf("%s: a line is theirs: %s", name, line)
 		}
 		if t.changed[name], err = splice(name, old, text, drop, skip); err != nil {
-			return fmt.Errorf("%s: %w", path, err)
+			return fmt.Errorf("%s: %w", name, err)
 		}
 		return nil
 	})

@@ -20,10 +20,6 @@ func terminalIndexesCount(log logr.Logger, completed, failed string, completions
 
 var quiet = logr.NewContext(context.Background(), logr.Discard())
 
-func indexed(job *batchv1.Job) bool {
-	return job.Spec.CompletionMode != nil && *job.Spec.CompletionMode == batchv1.IndexedCompletion
-}
-
 func failedIndexes(job *batchv1.Job) string {
 	if job.Status.FailedIndexes == nil {
 		return ""
@@ -35,7 +31,7 @@ func TestFunctions(t *testing.T) {
 	adopters.Compare(t, "../../../docs/replace.md", []adopters.Function{
 		{
 			Name:    "terminalIndexesCount",
-			Applies: indexed,
+			Applies: func(job *batchv1.Job) bool { return jobstatus.IsIndexed(&job.Spec) },
 			Theirs: func(job *batchv1.Job) string {
 				return fmt.Sprint(terminalIndexesCount(logr.Discard(), job.Status.CompletedIndexes, failedIndexes(job), *job.Spec.Completions))
 			},
