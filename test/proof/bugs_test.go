@@ -175,7 +175,7 @@ var planted = []bug{
 // A bug in the Machine, or in its input, is refused: the first step of a schedule that depends on
 // it is not a step of the model.
 func TestPlanted(t *testing.T) {
-	p := compiledModel(t)
+	p := must(must(Load()).compile())
 	for _, property := range p.Properties {
 		if !slices.ContainsFunc(planted, func(b bug) bool { return slices.Contains(strings.Fields(b.property), property.Name) }) {
 			t.Errorf("no bug breaks %s", property.Name)

@@ -64,7 +64,7 @@ const followed = 600
 // Every step of the exhaustive search and of random schedules is a step of the model, and every action
 // of the model is taken, except those that break an assumption.
 func TestRefinement(t *testing.T) {
-	p := compiledModel(t)
+	p := must(must(Load()).compile())
 	t.Run("searches", func(t *testing.T) { followSearches(t, p) })
 	t.Run("schedules", func(t *testing.T) { followSchedules(t, p) })
 	t.Run("schedules with options", func(t *testing.T) { followOptions(t, p) })
@@ -135,13 +135,4 @@ func follow(p *program, o Options, c chaos.Config) *Follower {
 	}
 	chaos.Run(c)
 	return f
-}
-
-func compiledModel(t *testing.T) *program {
-	t.Helper()
-	p, err := load(t).compile()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
 }

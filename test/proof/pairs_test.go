@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 
 	"github.com/jobfate/jobfate/backoff"
@@ -85,7 +86,7 @@ func (p *program) isStep(s *frame) bool {
 // of states that occur.
 func TestPairs(t *testing.T) {
 	const pairs = 50_000
-	p := compiledModel(t)
+	p := must(must(Load()).compile())
 	dice := rand.New(rand.NewPCG(1, 2))
 	known := observed(t, p)
 	share := func(name string, most int, pair func() ([]int16, []int16)) {
@@ -110,7 +111,7 @@ func TestPairs(t *testing.T) {
 // The evaluation in Go and z3 agree on what a step is: of pairs of states that occur, half of them with one
 // value changed.
 func TestEvaluation(t *testing.T) {
-	p := compiledModel(t)
+	p := must(must(Load()).compile())
 	dice := rand.New(rand.NewPCG(3, 4))
 	known := observed(t, p)
 	var s script
@@ -171,26 +172,14 @@ func TestEvaluation(t *testing.T) {
 		}
 		s.line("(pop)")
 	}
-	out, err := ask(context.Background(), s.String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := strings.Fields(out); !slices.Equal(got, want) {
-		t.Errorf("z3 and the evaluation in Go differ: of %d answers, the first that differs is %d", len(got), firstDifference(got, want))
+	out := must(ask(context.Background(), s.String()))
+	if diff := cmp.Diff(want, strings.Fields(out)); diff != "" {
+		t.Errorf("z3 and the evaluation in Go differ (-Go +z3):\n%s", diff)
 	}
 	t.Logf("%d pairs of states, %d of them steps", len(want), held)
 	if held < len(want)/4 {
 		t.Errorf("only %d of %d pairs are steps", held, len(want))
 	}
-}
-
-func firstDifference(a, b []string) int {
-	for i := range min(len(a), len(b)) {
-		if a[i] != b[i] {
-			return i
-		}
-	}
-	return min(len(a), len(b))
 }
 
 // setting is an option of a controller.
@@ -305,7 +294,7 @@ func followOptions(t *testing.T, p *program) {
 
 // Options change what is followed: some Follower that is not told of them refuses what the controller does.
 func TestOptionsMatter(t *testing.T) {
-	p := compiledModel(t)
+	p := must(must(Load()).compile())
 	for _, s := range settings {
 		if !s.refused {
 			continue

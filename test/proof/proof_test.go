@@ -8,13 +8,11 @@ import (
 	"testing"
 )
 
-func load(t *testing.T) *Model {
-	t.Helper()
-	m, err := Load()
+func must[T any](v T, err error) T {
 	if err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
-	return m
+	return v
 }
 
 // proven reports the questions that are open.
@@ -30,24 +28,21 @@ func proven(t *testing.T, open []Open, err error) {
 
 // Each action of the model keeps the invariant and has the properties.
 func TestProof(t *testing.T) {
-	open, err := load(t).Induct(context.Background())
+	open, err := must(Load()).Induct(context.Background())
 	proven(t, open, err)
 }
 
 // Counting comes to an end.
 func TestRank(t *testing.T) {
-	open, err := load(t).Ranked(context.Background())
+	open, err := must(Load()).Ranked(context.Background())
 	proven(t, open, err)
 }
 
 // Without any one clause of the invariant, z3 finds a step that breaks another clause or a property.
 func TestEveryClauseIsNeeded(t *testing.T) {
-	m := load(t)
+	m := must(Load())
 	for _, c := range m.Invariant {
-		open, err := m.Induct(context.Background(), c.Name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		open := must(m.Induct(context.Background(), c.Name))
 		found := slices.IndexFunc(open, func(o Open) bool { return o.Answer == "sat" })
 		if found < 0 {
 			t.Errorf("%s is not needed: %v", c.Name, open)
@@ -60,17 +55,14 @@ func TestEveryClauseIsNeeded(t *testing.T) {
 // What z3 proves needs clauses about what controllers know. Without them only those properties are left that are
 // conditions of the actions themselves.
 func TestConditions(t *testing.T) {
-	m := load(t)
+	m := must(Load())
 	var know []string
 	for _, c := range m.Invariant {
 		if strings.Contains(c.formula.String(), "c.") {
 			know = append(know, c.Name)
 		}
 	}
-	open, err := m.Induct(context.Background(), know...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	open := must(m.Induct(context.Background(), know...))
 	var left []string
 	for _, o := range open {
 		if o.Answer != "sat" {
@@ -89,14 +81,11 @@ func TestConditions(t *testing.T) {
 
 // Without any one assumption, a run of the model breaks a property.
 func TestAssumptions(t *testing.T) {
-	m := load(t)
+	m := must(Load())
 	for _, a := range m.Assumptions {
 		t.Run(a.Name, func(t *testing.T) {
 			t.Parallel()
-			trace, err := m.Refute(context.Background(), a.Name, a.Breaks, 10)
-			if err != nil {
-				t.Fatal(err)
-			}
+			trace := must(m.Refute(context.Background(), a.Name, a.Breaks, 10))
 			if trace == nil {
 				t.Fatalf("%s holds without it", a.Breaks)
 			}
@@ -108,7 +97,7 @@ func TestAssumptions(t *testing.T) {
 // Without z3 the error says how to install it.
 func TestNoZ3(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	if _, err := load(t).Induct(context.Background()); !errors.Is(err, ErrNoZ3) {
+	if _, err := must(Load()).Induct(context.Background()); !errors.Is(err, ErrNoZ3) {
 		t.Errorf("got %v, want %v", err, ErrNoZ3)
 	}
 }

@@ -258,7 +258,9 @@ func TestAlgorithm_throttle(t *testing.T) {
 	}
 
 	// Suspending a Job is never delayed.
-	w.edit("suspend: true")
+	if err := w.EditJob(func(spec *batchv1.JobSpec) { spec.Suspend = new(true) }); err != nil {
+		t.Fatal(err)
+	}
 	w.sync()
 	if w.last.Status == nil {
 		t.Error("the suspension was delayed")

@@ -110,7 +110,7 @@ func TestLimits_restartsInPlace(t *testing.T) {
 		w.runAll()
 		w.Edit(w.ofIndex(0), func(pod *corev1.Pod) { restartContainers(pod, w.Now, failing) })
 		for i := range int32(failing) {
-			w.exitIndexes(1, i+1)
+			w.End(w.ofIndex(i+1), 1)
 		}
 		w.settle()
 		w.wait() // for the delay of the backoff

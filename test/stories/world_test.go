@@ -13,7 +13,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/jobtest"
@@ -23,6 +22,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest/referee"
 	"github.com/jobfate/jobfate/machine"
 	"github.com/jobfate/jobfate/test/stories/script"
+	"github.com/jobfate/jobfate/test/vectors"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -140,7 +140,9 @@ func (w *world) progress(r machine.Result) {
 		w.recordEvent(r.Events[w.recordedEvents])
 	}
 	for ; w.recordedMetrics < len(r.Metrics); w.recordedMetrics++ {
-		w.recordMetric(r.Metrics[w.recordedMetrics])
+		for name, n := range vectors.CountsOf(r.Metrics[w.recordedMetrics : w.recordedMetrics+1]) {
+			w.metrics[name] += n
+		}
 	}
 }
 
@@ -149,21 +151,6 @@ func (w *world) recordEvent(e decide.Event) {
 	if !strings.HasSuffix(e.Reason, "Create") && !strings.HasSuffix(e.Reason, "Delete") {
 		w.logf("event %s", render(e))
 	}
-}
-
-func (w *world) recordMetric(m decide.Metric) {
-	name, _, _ := strings.Cut(metricText(m), " +")
-	w.metrics[name] += m.Add
-}
-
-// metricText returns a metric as name{label="value"} with its increment.
-func metricText(m decide.Metric) string {
-	var labels []string
-	for name, value := range m.Labels {
-		labels = append(labels, fmt.Sprintf("%s=%q", name, value))
-	}
-	slices.Sort(labels)
-	return fmt.Sprintf("%s{%s} %+d", m.Name, strings.Join(labels, ","), m.Add)
 }
 
 func (w *world) isCrashed() bool { return w.lastFault == crashBefore || w.lastFault == crashAfter }
@@ -379,16 +366,6 @@ func (w *world) wait() {
 	w.settle()
 }
 
-// edit changes the Job's spec as a user would.
-func (w *world) edit(text string) {
-	w.T.Helper()
-	var broken error
-	err := w.EditJob(func(spec *batchv1.JobSpec) { broken = yaml.Unmarshal([]byte(text), spec) })
-	if err := errors.Join(broken, err); err != nil {
-		w.T.Fatalf("the API server rejects the change: %v", err)
-	}
-}
-
 // alive returns the pods that have not ended, in the order of their creation.
 func (w *world) alive() []*corev1.Pod { return slices.DeleteFunc(w.Pods(), cluster.HasEnded) }
 
@@ -402,14 +379,6 @@ func (w *world) ofIndex(index int32) types.UID {
 	}
 	w.T.Fatalf("index %d has no pod that has not ended", index)
 	return ""
-}
-
-// exitIndexes ends the pods of some indexes with an exit code.
-func (w *world) exitIndexes(code int32, indexes ...int32) {
-	w.T.Helper()
-	for _, i := range indexes {
-		w.End(w.ofIndex(i), code)
-	}
 }
 
 // Short names for functions that every story needs.

@@ -148,19 +148,13 @@ func (s State) Text() string {
 // Status returns the words of a status.
 func Status(job *batchv1.Job) (words []string) {
 	st := &job.Status
-	value := func(p *int32) int32 {
-		if p == nil {
-			return 0
-		}
-		return *p
-	}
 	for _, f := range []struct {
 		name string
-		n    int32
-	}{{"active", st.Active}, {"ready", value(st.Ready)}, {"terminating", value(st.Terminating)},
-		{"succeeded", st.Succeeded}, {"failed", st.Failed}} {
-		if f.n != 0 {
-			words = append(words, fmt.Sprintf("%s=%d", f.name, f.n))
+		n    *int32
+	}{{"active", &st.Active}, {"ready", st.Ready}, {"terminating", st.Terminating},
+		{"succeeded", &st.Succeeded}, {"failed", &st.Failed}} {
+		if f.n != nil && *f.n != 0 {
+			words = append(words, fmt.Sprintf("%s=%d", f.name, *f.n))
 		}
 	}
 	if st.CompletedIndexes != "" {
