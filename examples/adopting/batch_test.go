@@ -6,8 +6,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
@@ -29,16 +27,9 @@ func TestPodEventsAreBatched(t *testing.T) {
 // ends after each pause.
 func statusWrites(t *testing.T, run start, pause time.Duration) (writes int) {
 	synctest.Test(t, func(t *testing.T) {
-		s := kube.New(kube.Options{})
-		users, err := kubernetes.NewForConfig(s.Config())
-		if err != nil {
-			t.Fatal(err)
-		}
 		job := newJob()
 		job.Spec.Parallelism = job.Spec.Completions
-		if _, err := users.BatchV1().Jobs("default").Create(t.Context(), job, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		s, _ := serve(t, 0, job)
 		defer begin(t, s, run)()
 		kubelet := kube.Kubelet{Server: s}
 		time.Sleep(time.Minute)

@@ -39,6 +39,20 @@ func newJob() *batchv1.Job {
 	return job
 }
 
+// serve returns an API server that has a Job, and a client of it.
+func serve(t *testing.T, seed uint64, job *batchv1.Job) (*kube.Server, kubernetes.Interface) {
+	t.Helper()
+	s := kube.New(kube.Options{Seed: seed})
+	users, err := kubernetes.NewForConfig(s.Config())
+	if err == nil {
+		_, err = users.BatchV1().Jobs("default").Create(t.Context(), job, metav1.CreateOptions{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, users
+}
+
 // faulty rejects some requests, and loses the answers of others.
 func faulty(dice *rand.Rand) func(*kube.Request) kube.Verdict {
 	broken := errors.New("the connection broke")
@@ -64,14 +78,7 @@ func faulty(dice *rand.Rand) func(*kube.Request) kube.Verdict {
 func runUnderFaults(t *testing.T, seed uint64, run start) {
 	synctest.Test(t, func(t *testing.T) {
 		dice := rand.New(rand.NewPCG(seed, 0))
-		s := kube.New(kube.Options{Seed: seed})
-		users, err := kubernetes.NewForConfig(s.Config())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := users.BatchV1().Jobs("default").Create(t.Context(), newJob(), metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		s, _ := serve(t, seed, newJob())
 		failed := 0
 		s.Intercept(faulty(dice))
 		stop := begin(t, s, run)
@@ -119,13 +126,7 @@ func TestOrphans(t *testing.T) {
 	for name, run := range map[string]start{"client-go": startClientGo, "Reconciler": startReconciler} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := kube.New(kube.Options{})
-				users, err := kubernetes.NewForConfig(s.Config())
-				if err != nil {
-					t.Fatal(err)
-				}
-				jobs := users.BatchV1().Jobs("default")
-				_, errCreate := jobs.Create(t.Context(), newJob(), metav1.CreateOptions{})
+				s, users := serve(t, 0, newJob())
 				defer begin(t, s, run)()
 				time.Sleep(time.Minute)
 				s.Intercept(func(r *kube.Request) (v kube.Verdict) {
@@ -134,15 +135,15 @@ func TestOrphans(t *testing.T) {
 					}
 					return v
 				})
-				orphan := metav1.DeletePropagationOrphan
-				errDelete := jobs.Delete(t.Context(), "train", metav1.DeleteOptions{PropagationPolicy: &orphan})
+				err := users.BatchV1().Jobs("default").Delete(t.Context(), "train",
+					metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationOrphan)})
 				for gc := (kube.Collector{Server: s}); gc.Step(); {
 					synctest.Wait()
 				}
 				s.Intercept(nil)
 				time.Sleep(time.Minute)
 				_, exists := kube.Get[*batchv1.Job](s, "default", "train")
-				if err := errors.Join(errCreate, errDelete); err != nil || exists {
+				if err != nil || exists {
 					t.Fatalf("the Job exists: %v, error %v", exists, err)
 				}
 				checkFinalizers(t, s, 2)

@@ -50,21 +50,28 @@ func start(t *testing.T, s *kube.Server) (stop func()) {
 	}
 }
 
+// serve returns an API server that has the sample restart-job with two Jobs, of which one fails once, and a client.
+func serve(t *testing.T) (*kube.Server, client.Client, *JobGroup) {
+	t.Helper()
+	s := kube.New(kube.Options{Kinds: []kube.Kind{{GroupVersionKind: groupVersion.WithKind("JobGroup"), Status: true}}})
+	live.Start(t, s.Config(), live.PodsOnly(), live.Pods(
+		live.Fail(3).After(time.Minute).ForJob("restart-job-simulations-1").Times(1), // the rule ExitCode3
+		live.Succeed().After(time.Hour),
+	))
+	users, err := client.New(s.Config(), client.Options{Scheme: testScheme()})
+	must(t, err)
+	group := readSample(t, "restart-job")
+	group.Namespace = "default"
+	group.Spec.Jobs[0].Replicas = 2
+	must(t, users.Create(t.Context(), group))
+	return s, users, group
+}
+
 // A status that was lost after a restart is reported. Once the Jobs of later attempts are deleted, the group goes on.
 func TestManagerReportsALostStatus(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := kube.New(kube.Options{Kinds: []kube.Kind{{GroupVersionKind: groupVersion.WithKind("JobGroup"), Status: true}}})
-		live.Start(t, s.Config(), live.PodsOnly(), live.Pods(
-			live.Fail(3).After(time.Minute).ForJob("restart-job-simulations-1").Times(1),
-			live.Succeed().After(time.Hour),
-		))
-		users, err := client.New(s.Config(), client.Options{Scheme: testScheme()})
-		must(t, err)
+		s, users, sample := serve(t)
 		defer start(t, s)()
-		sample := readSample(t, "restart-job")
-		sample.Namespace = "default"
-		sample.Spec.Jobs[0].Replicas = 2
-		must(t, users.Create(t.Context(), sample))
 		time.Sleep(90 * time.Second) // the Job is of attempt 1
 		key := client.ObjectKeyFromObject(sample)
 		must(t, users.Get(t.Context(), key, sample))
@@ -101,19 +108,9 @@ func TestManagerReportsALostStatus(t *testing.T) {
 // restarts a Job because of the rule name in its reason, and the group succeeds.
 func TestManagerRunsGroups(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := kube.New(kube.Options{Kinds: []kube.Kind{{GroupVersionKind: groupVersion.WithKind("JobGroup"), Status: true}}})
-		live.Start(t, s.Config(), live.PodsOnly(), live.Pods(
-			live.Fail(3).After(time.Minute).ForJob("restart-job-simulations-1").Times(1), // the rule ExitCode3
-			live.Succeed().After(time.Hour),
-		))
-		users, err := client.New(s.Config(), client.Options{Scheme: testScheme()})
-		must(t, err)
+		s, users, group := serve(t)
 		stop := start(t, s)
 		defer func() { stop() }()
-		group := readSample(t, "restart-job")
-		group.Namespace = "default"
-		group.Spec.Jobs[0].Replicas = 2
-		must(t, users.Create(t.Context(), group))
 		time.Sleep(30 * time.Second)
 		stop()
 		time.Sleep(5 * time.Minute) // a pod fails while there is no controller
