@@ -28,9 +28,7 @@ func TestClose_impossibleCounts(t *testing.T) {
 	s := newScene(t, "completions: 4\nparallelism: 4")
 	s.pod("a", 1, corev1.PodRunning, 0)
 	d := s.outcome(t)
-	if len(d.Create) != 3 {
-		t.Fatalf("%d to create, want 3", len(d.Create))
-	}
+	Same(t, "pods to create", len(d.Create), 3)
 	for _, test := range []struct {
 		done   Undone
 		active int32
@@ -80,11 +78,7 @@ func TestClose_failedCreations(t *testing.T) {
 		{Undone{Creations: 3, Untried: 2}, "job_pods_creation_total reason=new status=failed 1"},
 		{Undone{Creations: 3, Untried: -2}, "job_pods_creation_total reason=new status=failed 3"},
 	} {
-		var got []string
-		for _, m := range d.Revise(test.done).Metrics {
-			got = append(got, fmt.Sprint(m))
-		}
-		if !slices.Contains(got, test.want) {
+		if got := Texts(d.Revise(test.done).Metrics); !slices.Contains(got, test.want) {
 			t.Errorf("%+v: %v, want %s in it", test.done, got, test.want)
 		}
 	}
@@ -122,10 +116,7 @@ func TestSettle_aStuckCounterIsNotTooManySucceededPods(t *testing.T) {
 			s.Job.Status.CompletedIndexes = "0"
 		}
 		settled := s.outcome(t).Settle()
-		var got []string
-		for _, e := range settled.Events {
-			got = append(got, e.Reason)
-		}
+		got := Each(settled.Events, func(e Event) string { return e.Reason })
 		if !settled.Finished || settled.Status.Succeeded != 2 || !slices.Equal(got, want) {
 			t.Errorf("%s: finished %t, events %v, status %s; want the end with %v and 2 succeeded", mode, settled.Finished, got, toJSON(settled.Status), want)
 		}

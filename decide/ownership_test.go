@@ -79,9 +79,7 @@ func TestFacts_predecessor(t *testing.T) {
 	s := newScene(t, "parallelism: 2\ncompletions: 2\nbackoffLimitPerIndex: 1"+indexed)
 	failed := s.pod("a", 1, corev1.PodFailed, 0)
 	f := s.outcome(t).Facts()
-	if r := f.Predecessor(0); r == nil || r.Pod != failed {
-		t.Errorf("the predecessor of index 0 is %v, want pod a", r)
-	}
+	Same(t, "the predecessor of index 0 is pod a", f.Predecessor(0).Pod == failed, true)
 	Same(t, "the predecessor of index 1", f.Predecessor(1), nil)
 }
 

@@ -60,15 +60,12 @@ func TestTally_feed(t *testing.T) {
 	clone.Feed("a", nil)
 	Same(t, "active pods", activeOf(t, &tally), 2)
 	expect(t, "after a decision", &tally, "a c")
-	if tally.Get("uid-c") == nil || tally.Get("uid-b") != nil {
-		t.Error("after a decision: Pod does not find c, or still finds b")
-	}
+	Same(t, "after a decision: finds c and b", []bool{tally.Get("uid-c") != nil, tally.Get("uid-b") != nil}, []bool{true, false})
 	expect(t, "a clone is independent", &clone, "c")
 	tally.Feed("a", nil)
 	expect(t, "fed after a decision", &tally, "c")
-	if got := activeOf(t, &tally); got != 1 || tally.Get("uid-a") != nil {
-		t.Errorf("fed after a decision: %d pods are active, want 1; Pod must not find a", got)
-	}
+	Same(t, "active pods, fed after a decision", activeOf(t, &tally), 1)
+	Same(t, "a", tally.Get("uid-a"), nil)
 	tally.Feed("", podNamed("f"))
 	tally.Replace([]*corev1.Pod{nil, podNamed("d")})
 	tally.Feed("e", podNamed("e"))
@@ -139,22 +136,17 @@ func TestIndexTexts(t *testing.T) {
 	var known indexTexts
 	known.write("0-2", 5, indexset.Range(0, 2))
 	written := known.written
-	if got := known.parse("0-2", 5); got != written {
-		t.Error("the text that was written is parsed again")
-	}
+	Same(t, "the text that was written is not parsed again", known.parse("0-2", 5) == written, true)
 	known.write("0-3", 5, indexset.Range(0, 3))
-	if got := known.parse("0-2", 5); got != written {
-		t.Error("the text that was read last is parsed again")
-	}
+	Same(t, "the text that was read last is not parsed again", known.parse("0-2", 5) == written, true)
 	if got := known.parse("0-2", 2); got == written || got.damage == nil {
 		t.Errorf("with fewer completions: got %+v, want another set, with damage", got)
 	}
 	if got := known.parse("", 5); got != nil || known.read != nil {
 		t.Errorf("no text: got %+v, want nothing", got)
 	}
-	if known.write("", 5, indexset.Set{}); known.written != nil {
-		t.Errorf("no text: %+v is kept", known.written)
-	}
+	known.write("", 5, indexset.Set{})
+	Same(t, "what is kept of no text", known.written, nil)
 }
 
 // What a decision has added to the completed and failed indexes is known when the status shows it.
@@ -164,10 +156,8 @@ func TestTally_knowsWhatItHasWritten(t *testing.T) {
 	s.pod("b", 2, corev1.PodFailed, 0)
 	var c Pods
 	c.Replace(s.Pods)
-	d, err := c.decide(s.Snapshot, &s.config)
-	if err != nil || d.Status == nil || d.Status.CompletedIndexes != "0" || *d.Status.FailedIndexes != "1" {
-		t.Fatalf("got the status %s, error %v, want index 0 completed and index 1 failed", toJSON(d.Status), err)
-	}
+	d := Must(c.decide(s.Snapshot, &s.config))
+	Same(t, "completed, failed", []string{d.Status.CompletedIndexes, *d.Status.FailedIndexes}, []string{"0", "1"})
 	completed, failed := c.completed.written, c.failed.written
 	s.Job.Status = *d.Status
 	if _, err := c.decide(s.Snapshot, &s.config); err != nil || completed == nil || c.completed.read != completed ||
@@ -182,15 +172,12 @@ func TestTally_textsOfAJobWithoutIndexes(t *testing.T) {
 	s := newScene(t, "completions: 0")
 	s.Job.Status.CompletedIndexes = "1,0"
 	var c Pods
-	if d, err := c.decide(s.Snapshot, &s.config); err != nil || len(d.Facts().Repairs.Status) > 0 {
-		t.Errorf("error %v, repairs %q, want none", err, d.Facts().Repairs.Status)
-	}
+	Same(t, "repairs", Must(c.decide(s.Snapshot, &s.config)).Facts().Repairs.Status, nil)
 	with := newScene(t, "completions: 0"+indexed)
 	with.Job.Status.CompletedIndexes = "1,0"
-	d, err := c.decide(with.Snapshot, &with.config)
-	if err != nil || d.Status == nil || d.Status.CompletedIndexes != "" || len(d.Facts().Repairs.Status) != 1 {
-		t.Errorf("got the status %s, error %v, want that the indexes are repaired", toJSON(d.Status), err)
-	}
+	d := Must(c.decide(with.Snapshot, &with.config))
+	Same(t, "the repaired indexes", d.Status.CompletedIndexes, "")
+	Same(t, "repairs of the Indexed Job", len(d.Facts().Repairs.Status), 1)
 }
 
 // The names are those at the time of the option.

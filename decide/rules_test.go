@@ -127,9 +127,7 @@ func TestDeletions_byTheControllerAreNoFailures(t *testing.T) {
 		b := s.pod("b", 1, corev1.PodPending, 0)
 		o := s.expect(t, job.spec, job.want)
 		for _, d := range o.Delete {
-			if !d.StripFirst {
-				t.Errorf("%s: pod %s keeps its finalizer, so its deletion counts as a failure", job.spec, d.Pod.Name)
-			}
+			Same(t, job.spec+": the finalizer goes first, so that the deletion is no failure", d.StripFirst, true)
 		}
 		closed := o.Revise(Undone{Deletions: []types.UID{"b"}})
 		Same(t, job.spec+": the deletion of b may have failed", does(closed), job.want)
@@ -202,9 +200,7 @@ func TestCreate_hostnames(t *testing.T) {
 		s := newScene(t, "parallelism: 2\ncompletions: 2\ncompletionMode: "+mode)
 		s.Job.Name, s.Job.Spec.Template.Spec.Hostname = "job", "mine"
 		create := s.outcome(t).Create
-		if len(create) != len(want) {
-			t.Fatalf("%s: %d pods, want %d", mode, len(create), len(want))
-		}
+		Same(t, mode+": pods", len(create), len(want))
 		for i, c := range create {
 			Same(t, fmt.Sprintf("%s: hostname of pod %d", mode, i), c.Pod().Spec.Hostname, want[i])
 		}
@@ -228,10 +224,7 @@ func TestDelete_misplacedInOrder(t *testing.T) {
 	s.pod("c", 2, corev1.PodPending, 0)
 	s.pod("d", 2, corev1.PodRunning, 0)
 	s.pod("e", 1, corev1.PodRunning, 0, Index("3"))
-	var got []string
-	for _, d := range s.outcome(t).Delete {
-		got = append(got, d.Pod.Name+": "+d.Cause)
-	}
+	got := Each(s.outcome(t).Delete, func(d Deletion) string { return d.Pod.Name + ": " + d.Cause })
 	Same(t, "deletions", got, []string{"a: " + CauseDuplicate, "e: " + CauseBeyond, "c: " + CauseDuplicate})
 }
 

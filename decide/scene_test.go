@@ -41,7 +41,7 @@ func specJob(t *testing.T, spec string) *batchv1.Job {
 	t.Helper()
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "ns", Name: "job", UID: "job-1", ResourceVersion: "1",
-		CreationTimestamp: metav1.NewTime(time.Date(2026, time.May, 1, 12, 0, 0, 0, time.UTC)),
+		CreationTimestamp: After(0),
 	}}
 	if err := yaml.Unmarshal([]byte(spec), &job.Spec); err != nil {
 		t.Fatalf("%v in\n%s", err, spec)
@@ -58,8 +58,7 @@ func (s *scene) at(seconds int) time.Time { return s.created.Add(time.Duration(s
 
 // stored returns a time as the API server stores it.
 func (s *scene) stored(seconds int) *metav1.Time {
-	t := metav1.NewTime(s.at(seconds))
-	return &t
+	return new(metav1.NewTime(s.at(seconds)))
 }
 
 // pod adds a pod to the scene. number is its index plus one in an Indexed Job. seconds is when a
@@ -101,8 +100,7 @@ func (s *scene) outcome(t *testing.T) Decision {
 	t.Helper()
 	var all Pods
 	all.Replace(s.Pods)
-	o := Must(all.decide(s.Snapshot, &s.config))
-	return o
+	return Must(all.decide(s.Snapshot, &s.config))
 }
 
 // expect decides on the scene, and checks what the decision does.
@@ -123,23 +121,14 @@ func does(o Decision) string {
 			parts = append(parts, what+" "+strings.Join(names, ","))
 		}
 	}
-	var created, deleted, stripped []string
-	for _, c := range o.Create {
-		created = append(created, fmt.Sprint(c.Index))
-	}
+	created := Each(o.Create, func(c Creation) string { return fmt.Sprint(c.Index) })
 	if indexed := len(created) > 0 && created[0] != "-1"; indexed {
 		add("create index", created)
 	} else if n := len(created); n > 0 {
 		parts = append(parts, fmt.Sprintf("create %d", n))
 	}
-	for _, d := range o.Delete {
-		deleted = append(deleted, d.Pod.Name)
-	}
-	add("delete", deleted)
-	for _, pod := range o.Strip {
-		stripped = append(stripped, pod.Name)
-	}
-	add("strip", stripped)
+	add("delete", Each(o.Delete, func(d Deletion) string { return d.Pod.Name }))
+	add("strip", Each(o.Strip, func(pod *corev1.Pod) string { return pod.Name }))
 	failed := int(o.made.status.Failed)
 	if u := o.made.status.UncountedTerminatedPods; u != nil {
 		failed += len(u.Failed)

@@ -38,9 +38,7 @@ podFailurePolicy: {rules: [{action: Ignore, onExitCodes: {operator: In, values: 
 		})
 		s.Now = s.at(10_000)
 		create := s.outcome(t).Create
-		if len(create) != 1 {
-			t.Fatalf("%s: %d pods are created, want 1", name, len(create))
-		}
+		Same(t, name+": pods that are created", len(create), 1)
 		of := create[0].Pod().Annotations
 		got := strings.TrimSpace(of[batchv1.JobIndexFailureCountAnnotation] + " " + of[batchv1.JobIndexIgnoredFailureCountAnnotation])
 		Same(t, name, got, test.want)

@@ -76,10 +76,7 @@ func TestRest_isOnlyWithoutActionsAndTimers(t *testing.T) {
 		}
 		var c Pods
 		c.Replace(pods)
-		d, err := c.decide(Snapshot{Job: job, Now: Noon()}, configure([]Option{test.with}))
-		if err != nil {
-			t.Errorf("%s: %v", test.name, err)
-		}
+		d := Must(c.decide(Snapshot{Job: job, Now: Noon()}, configure([]Option{test.with})))
 		if test.action != "" && (!d.Idle() || d.Action != test.action) {
 			t.Errorf("%s: got %+v, want no action, called %s", test.name, d, test.action)
 		}
@@ -160,10 +157,8 @@ func TestRest_isNotWithDeferredWork(t *testing.T) {
 	c.Replace(append(pods, PodOf(job, "c", "13", Succeeded)))
 	with := configure([]Option{MaxUncounted(1), BatchPeriod(0)})
 	for range 2 {
-		d, err := c.decide(Snapshot{Job: job, Now: Noon()}, with)
-		if err != nil || !d.Idle() || d.Deferred.Strip != 1 {
-			t.Errorf("got %+v, error %v, want no action, and one deferred pod", d, err)
-		}
+		d := Must(c.decide(Snapshot{Job: job, Now: Noon()}, with))
+		Same(t, "idle, and deferred pods", []any{d.Idle(), d.Deferred.Strip}, []any{true, int32(1)})
 	}
 }
 
@@ -174,13 +169,9 @@ func TestRest_isNotInFlight(t *testing.T) {
 	var c Pods
 	c.Replace(pods)
 	in := Snapshot{Job: job, Now: Noon(), InFlight: InFlight{Pods: []PodInFlight{{UID: "c"}}}}
-	if d, err := c.decide(in, defaults); err != nil || !d.Idle() {
-		t.Fatalf("got %+v, error %v, want no action", d, err)
-	}
+	Same(t, "idle", Must(c.decide(in, defaults)).Idle(), true)
 	in.InFlight = InFlight{}
-	if d, err := c.decide(in, defaults); err != nil || d.Status == nil || d.Status.Active != 2 {
-		t.Errorf("got %+v, error %v, want a status with two active pods", d, err)
-	}
+	Same(t, "active pods in the status", Must(c.decide(in, defaults)).Status.Active, 2)
 }
 
 // A decision is not used again for a census with as many changes as an earlier one.
@@ -197,14 +188,10 @@ func TestRest_isNotThatOfAnotherCensus(t *testing.T) {
 	var c Pods
 	c.Replace(pods)
 	in := Snapshot{Job: job, Now: Noon()}
-	if d, err := c.decide(in, defaults); err != nil || !d.Idle() {
-		t.Fatalf("got %+v, error %v, want no action", d, err)
-	}
+	Same(t, "idle", Must(c.decide(in, defaults)).Idle(), true)
 	Ready(copies[0])
 	c.Replace(copies)
-	if d, err := c.decide(in, defaults); err != nil || d.Status == nil || *d.Status.Ready != 1 {
-		t.Errorf("got %+v, error %v, want a status with one ready pod", d, err)
-	}
+	Same(t, "ready pods in the status", *Must(c.decide(in, defaults)).Status.Ready, 1)
 }
 
 // fed feeds a changed copy of the first pod.
@@ -222,15 +209,10 @@ func TestRest_showsTheNewPods(t *testing.T) {
 	var c Pods
 	c.Replace(pods)
 	in := Snapshot{Job: job, Now: Noon()}
-	if _, err := c.decide(in, defaults); err != nil {
-		t.Fatal(err)
-	}
+	Must(c.decide(in, defaults))
 	newer := PodOf(job, "a", "13", Phase(corev1.PodRunning))
 	c.Feed("", newer)
-	d, err := c.decide(in, defaults)
-	if err != nil || d.Facts().Pod("a").Pod != newer {
-		t.Errorf("got the pod %v, error %v, want the pod at version 13", d.Facts().Pod("a").Pod, err)
-	}
+	Same(t, "it is the pod at version 13", Must(c.decide(in, defaults)).Facts().Pod("a").Pod == newer, true)
 }
 
 // Neither is it used again after a decision on another state of the Job, which the census follows.
@@ -245,10 +227,8 @@ func TestRest_isNotThatOfAnotherStatus(t *testing.T) {
 	between.Job.Status.CompletedIndexes, between.Job.Status.Succeeded = "1", 1
 	between.Job.Spec.Suspend = new(true)
 	for _, in := range []Snapshot{first, between, first} {
-		d, err := c.decide(in, defaults)
-		if err != nil || d.Idle() != (in.Job == first.Job) {
-			t.Fatalf("got %+v, error %v, want no action for the first Job alone", d, err)
-		}
+		d := Must(c.decide(in, defaults))
+		Same(t, "idle", d.Idle(), in.Job == first.Job)
 		Same(t, "completed indexes", d.Facts().Progress.Completed.String(), in.Job.Status.CompletedIndexes)
 	}
 }
@@ -265,9 +245,7 @@ func TestFeed_takesNoMemoryForTheSamePods(t *testing.T) {
 		if n := len(c.changes); n > 2*manyChanges {
 			t.Errorf("%d changes are kept, want at most %d", n, 2*manyChanges)
 		}
-		d, err := c.decide(Snapshot{Job: job, Now: Noon()}, defaults)
-		if err != nil || d.Facts().Progress.Active != 2 {
-			t.Errorf("got %+v, error %v, want two active pods", d, err)
-		}
+		d := Must(c.decide(Snapshot{Job: job, Now: Noon()}, defaults))
+		Same(t, "active pods", d.Facts().Progress.Active, 2)
 	}
 }

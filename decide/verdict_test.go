@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -82,9 +83,7 @@ func TestVerdict_addsToTheBackoffOnce(t *testing.T) {
 	s.InFlight.Creations = 1
 	for sync := range 3 {
 		d := s.outcome(t)
-		if d.Backoff.Failures != 0 {
-			t.Fatalf("sync %d: the backoff record has %d failures before the pod is counted", sync, d.Backoff.Failures)
-		}
+		Same(t, fmt.Sprintf("sync %d: failures in the record before the pod is counted", sync), d.Backoff.Failures, 0)
 		s.Backoff = d.Backoff
 	}
 	s.InFlight.Creations = 0
@@ -134,8 +133,6 @@ func TestVerdictFirst(t *testing.T) {
 		if second, again := first.VerdictFirst(); again || len(second.Delete) != len(first.Delete) {
 			t.Errorf("%s: a second call deletes %d pods, again %t", name, len(second.Delete), again)
 		}
-		if revised := first.Revise(Undone{}); len(revised.Delete) != len(first.Delete) {
-			t.Errorf("%s: Revise deletes %d pods", name, len(revised.Delete))
-		}
+		Same(t, name+": Revise deletes", len(first.Revise(Undone{}).Delete), len(first.Delete))
 	}
 }

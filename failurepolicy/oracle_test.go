@@ -87,12 +87,7 @@ func slowExitCode(r batchv1.PodFailurePolicyOnExitCodesRequirement, status corev
 	if status.State.Terminated.ExitCode == 0 {
 		return false
 	}
-	isIn := false
-	for _, value := range r.Values {
-		if value == status.State.Terminated.ExitCode {
-			isIn = true
-		}
-	}
+	isIn := slices.Contains(r.Values, status.State.Terminated.ExitCode)
 	switch r.Operator {
 	case "In":
 		return isIn

@@ -99,11 +99,7 @@ func TestCheck(t *testing.T) {
 
 // fieldsOf returns the fields with errors.
 func fieldsOf(errs field.ErrorList) string {
-	var fields []string
-	for _, err := range errs {
-		fields = append(fields, err.Field)
-	}
-	return strings.Join(fields, " ")
+	return strings.Join(Fields(errs), " ")
 }
 
 // "A step that restarts or suspends the group must charge a budget without WithGroup, or none, because it empties the
@@ -143,12 +139,7 @@ func TestCheck_withoutMembers(t *testing.T) {
 	Same(t, "no members", texts(p.Check([]group.Member{}, nil)), []string{`rules[0].templates[0]: Not found: "a"`})
 }
 
-func texts(errs field.ErrorList) (list []string) {
-	for _, err := range errs {
-		list = append(list, err.Error())
-	}
-	return list
-}
+func texts(errs field.ErrorList) []string { return Each(errs, (*field.Error).Error) }
 
 // Two members of the same name would share their restarts.
 func TestCheckMembers(t *testing.T) {

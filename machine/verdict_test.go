@@ -63,11 +63,8 @@ func refuse(verb Verb) func(Request) error {
 	}
 }
 
-func conditions(st *batchv1.JobStatus) (types []string) {
-	for _, c := range st.Conditions {
-		types = append(types, string(c.Type))
-	}
-	return types
+func conditions(st *batchv1.JobStatus) []string {
+	return Each(st.Conditions, func(c batchv1.JobCondition) string { return string(c.Type) })
 }
 
 // The restarts of running pods exceed the limit, and end with these pods. The write that stores the verdict is refused,

@@ -30,11 +30,7 @@ func TestCheck(t *testing.T) {
 		"the other one":                                 {tracking.Keys{JobName: "controller-uid"}, []string{"Keys.ControllerUID"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var got []string
-			for _, err := range tc.keys.Check(field.NewPath("Keys")) {
-				got = append(got, err.Field)
-			}
-			Same(t, "fields with errors", got, tc.want)
+			Same(t, "fields with errors", Fields(tc.keys.Check(field.NewPath("Keys"))), tc.want)
 		})
 	}
 }

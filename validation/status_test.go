@@ -14,11 +14,7 @@ import (
 )
 
 func is(kinds ...batchv1.JobConditionType) []batchv1.JobCondition {
-	var conditions []batchv1.JobCondition
-	for _, kind := range kinds {
-		conditions = append(conditions, Yes(kind))
-	}
-	return conditions
+	return Each(kinds, Yes)
 }
 
 const (

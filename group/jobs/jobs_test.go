@@ -137,10 +137,9 @@ func TestOf(t *testing.T) {
 		return j
 	}
 	list := []batchv1.Job{job("a-0", "earlier", "7"), job("a-1", "owner", "3"), job("b-0", "", "1"), job("backup", "owner", "0"), job("alone", "owner", "x")}
-	var got []string
-	for _, o := range jobs.Of("owner", members, list, "attempt") {
-		got = append(got, fmt.Sprint(o.Of().Name, " ", o.UID(), " ", o.CreatedFor()))
-	}
+	got := Each(jobs.Of("owner", members, list, "attempt"), func(o group.Object) string {
+		return fmt.Sprint(o.Of().Name, " ", o.UID(), " ", o.CreatedFor())
+	})
 	Same(t, "the members", got, []string{"a-0  0", "a-1 a-1owner 3", "b-0  0", "alone aloneowner 0", "  0"})
 }
 

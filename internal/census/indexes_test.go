@@ -81,12 +81,7 @@ func TestIndexResults_successOfAFailedIndex(t *testing.T) {
 // Whether a failed pod waits for its replacement changes with what the status says of its index, and with the other pods
 // of the index.
 func TestAccount_whenAPodStopsWaiting(t *testing.T) {
-	strips := func(c *Census) (uids []types.UID) {
-		for _, pod := range c.Account(classify.AccountInputs{}).Strip {
-			uids = append(uids, pod.UID)
-		}
-		return uids
-	}
+	strips := func(c *Census) []types.UID { return UIDsOf(c.Account(classify.AccountInputs{}).Strip) }
 	c := indexedCensus(t, 5, failedPod("2"), done("0"))
 	none := indexset.Set{}
 	Same(t, "it waits", strips(c), UIDs("done-0"))

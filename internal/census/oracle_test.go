@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -228,14 +227,7 @@ func (w world) sorted(pods []*corev1.Pod) []*corev1.Pod {
 
 // record returns failedBefore with the unrecorded pods added.
 func (w world) record() backoff.Record {
-	var succeeded, failed []time.Time
-	for _, pod := range w.fresh(w.succeeded) {
-		succeeded = append(succeeded, backoff.FinishTime(pod))
-	}
-	for _, pod := range w.fresh(w.failed) {
-		failed = append(failed, backoff.FinishTime(pod))
-	}
-	return failedBefore.With(succeeded, failed)
+	return failedBefore.With(Each(w.fresh(w.succeeded), backoff.FinishTime), Each(w.fresh(w.failed), backoff.FinishTime))
 }
 
 var failedBefore = backoff.Record{Job: "job", Failures: 2, LastFailure: After(4).Time}

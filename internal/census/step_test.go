@@ -48,10 +48,7 @@ func (o *inputs) fresh(t *rapid.T) *census.Census {
 var queries = []func(*census.Census) string{
 	func(c *census.Census) string { return fmt.Sprintf("%+v", countersOf(c)) },
 	func(c *census.Census) string {
-		var tracked []*corev1.Pod
-		for _, r := range c.TrackedInOrder() {
-			tracked = append(tracked, r.Pod)
-		}
+		tracked := Each(c.TrackedInOrder(), func(r *census.Record) *corev1.Pod { return r.Pod })
 		if all, of := c.BackoffChange(false), c.BackoffChangeOf(tracked); all != of {
 			return fmt.Sprintf("BackoffChange is %v, of all tracked pods %v", all, of)
 		}
@@ -91,11 +88,8 @@ var queries = []func(*census.Census) string{
 	func(c *census.Census) string { return fmt.Sprint("pods ", UIDsOf(c.Pods())) },
 }
 
-func records(rs []*census.Record) (out []types.UID) {
-	for _, r := range rs {
-		out = append(out, r.Pod.UID)
-	}
-	return out
+func records(rs []*census.Record) []types.UID {
+	return Each(rs, func(r *census.Record) types.UID { return r.Pod.UID })
 }
 
 // After any sequence of inputs, a census answers like one that gets all inputs at once. So

@@ -21,30 +21,14 @@ func annotations(failures, ignored string) map[string]string {
 }
 
 func TestCountsOf(t *testing.T) {
-	for _, tc := range []struct {
-		value string
-		want  int32
-	}{
-		{"0", 0},
-		{"1", 1},
-		{"007", 7},
-		{"+3", 3},
-		{"2147483647", math.MaxInt32},
-		{"2147483648", 0},
-		{"9223372036854775808", 0},
-		{"99999999999999999999999999", 0},
-		{"-0", 0},
-		{"-1", 0},
-		{"-2147483649", 0},
-		{"", 0},
-		{" 1", 0},
-		{"1_000", 0},
-		{"0x10", 0},
-		{"1.5", 0},
-		{"one", 0},
-	} {
-		Same(t, fmt.Sprintf("CountsOf(failures %q)", tc.value), classify.CountsOf(&names, annotations(tc.value, "5")), classify.Counts{Failures: tc.want, Ignored: 5})
-		Same(t, fmt.Sprintf("CountsOf(ignored %q)", tc.value), classify.CountsOf(&names, annotations("5", tc.value)), classify.Counts{Failures: 5, Ignored: tc.want})
+	counts := map[string]int32{"0": 0, "1": 1, "007": 7, "+3": 3, "2147483647": math.MaxInt32}
+	for _, none := range []string{"2147483648", "9223372036854775808", "99999999999999999999999999",
+		"-0", "-1", "-2147483649", "", " 1", "1_000", "0x10", "1.5", "one"} {
+		counts[none] = 0
+	}
+	for value, want := range counts {
+		Same(t, fmt.Sprintf("CountsOf(failures %q)", value), classify.CountsOf(&names, annotations(value, "5")), classify.Counts{Failures: want, Ignored: 5})
+		Same(t, fmt.Sprintf("CountsOf(ignored %q)", value), classify.CountsOf(&names, annotations("5", value)), classify.Counts{Failures: 5, Ignored: want})
 	}
 	for _, none := range []map[string]string{nil, {}, {"other": "3"}} {
 		Same(t, fmt.Sprintf("CountsOf(%v)", none), classify.CountsOf(&names, none), classify.Counts{})

@@ -21,10 +21,7 @@ import (
 // FailureTarget=False ended the Job. Here a condition counts only if its status is True.
 func TestLesson_k125909_conditionStatus(t *testing.T) {
 	for _, status := range []corev1.ConditionStatus{corev1.ConditionFalse, corev1.ConditionUnknown, "", "true"} {
-		var conditions []batchv1.JobCondition
-		for _, c := range ConditionTypes() {
-			conditions = append(conditions, Stated(c, status))
-		}
+		conditions := Each(ConditionTypes(), func(c batchv1.JobConditionType) batchv1.JobCondition { return Stated(c, status) })
 		for _, c := range ConditionTypes() {
 			Same(t, fmt.Sprintf("True(%s=%q)", c, status), jobstatus.True(conditions, c), nil)
 		}

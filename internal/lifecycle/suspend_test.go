@@ -23,9 +23,9 @@ func suspended(at int) batchv1.JobCondition {
 }
 
 func resumed(at int) batchv1.JobCondition {
-	return batchv1.JobCondition{
-		Type: batchv1.JobSuspended, Status: "False", Reason: "JobResumed", Message: "Job resumed", LastProbeTime: After(at), LastTransitionTime: After(at),
-	}
+	c := suspended(at)
+	c.Status, c.Reason, c.Message = "False", "JobResumed", "Job resumed"
+	return c
 }
 
 // edited returns the Suspended condition as another client has changed it.

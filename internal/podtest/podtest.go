@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // Must returns a value that cannot be had if there is an error.
@@ -225,9 +226,7 @@ func Ready(pod *corev1.Pod) {
 
 // Texts returns what the elements of a list print, sorted.
 func Texts[T fmt.Stringer](all []T) (texts []string) {
-	for _, x := range all {
-		texts = append(texts, x.String())
-	}
+	texts = Each(all, T.String)
 	slices.Sort(texts)
 	return texts
 }
@@ -239,11 +238,20 @@ func WithConditions(conditions ...batchv1.JobCondition) *batchv1.Job {
 
 // UIDsOf returns the UIDs of pods, in their order.
 func UIDsOf(pods []*corev1.Pod) []types.UID {
-	var out []types.UID
-	for _, pod := range pods {
-		out = append(out, pod.UID)
+	return Each(pods, func(pod *corev1.Pod) types.UID { return pod.UID })
+}
+
+// Each returns what a function returns for each element of a list.
+func Each[T, U any](list []T, of func(T) U) (all []U) {
+	for _, x := range list {
+		all = append(all, of(x))
 	}
-	return out
+	return all
+}
+
+// Fields returns the fields of errors.
+func Fields(errs field.ErrorList) []string {
+	return Each(errs, func(err *field.Error) string { return err.Field })
 }
 
 // UIDs returns the UIDs.

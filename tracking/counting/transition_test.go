@@ -11,11 +11,8 @@ import (
 	"github.com/jobfate/jobfate/tracking/counting"
 )
 
-func patched(t counting.Transition) (uids []types.UID) {
-	for _, p := range t.Pods {
-		uids = append(uids, p.Pod.UID)
-	}
-	return uids
+func patched(t counting.Transition) []types.UID {
+	return Each(t.Pods, func(p counting.PodPatch) types.UID { return p.Pod.UID })
 }
 
 // KEP-2307 § Upgrade / Downgrade Strategy: "It removes finalizers from the Pods
