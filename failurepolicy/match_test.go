@@ -1,6 +1,7 @@
 package failurepolicy_test
 
 import (
+	"fmt"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -158,9 +159,7 @@ func TestMatch(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := decide(tc.pod, tc.rules...)
-			if got.Action != tc.action || got.Explain() != tc.explain {
-				t.Errorf("action %q, %q, want %q, %q", got.Action, got.Explain(), tc.action, tc.explain)
-			}
+			Same(t, "action, and explained", Pair(got.Action, got.Explain()), Pair(tc.action, tc.explain))
 			Same(t, "Matched", got.Matched(), tc.action != "")
 		})
 	}
@@ -183,9 +182,7 @@ func TestWhatAnActionMeans(t *testing.T) {
 	} {
 		m := decide(podThatExited(exited("main", 1)), failurepolicy.Rule{Action: action, OnExitCodes: in("", 1)})
 		got := means{m.Matched(), m.Counts()}
-		if got != want || m.Action != action {
-			t.Errorf("action %q means %+v, want %+v", action, got, want)
-		}
+		Same(t, fmt.Sprintf("action %q means", action), Pair(got, m.Action), Pair(want, action))
 	}
 }
 
@@ -221,12 +218,8 @@ func TestMessage(t *testing.T) {
 
 func TestZeroMatch(t *testing.T) {
 	var m failurepolicy.Match
-	if m.Matched() || !m.Counts() {
-		t.Errorf("zero Match: matched %v, counts %v; want false and true", m.Matched(), m.Counts())
-	}
-	if m.Message() != "" || m.Explain() != "no rule matched" {
-		t.Errorf("zero Match: message %q, explained %q", m.Message(), m.Explain())
-	}
+	Same(t, "matched, counts", Pair(m.Matched(), m.Counts()), Pair(false, true))
+	Same(t, "zero Match: message, explained", Pair(m.Message(), m.Explain()), Pair("", "no rule matched"))
 }
 
 // k#115688: a Failed pod whose containers all exited with 0 matches no rule on
@@ -236,9 +229,7 @@ func TestFailedPodWhoseContainersExited0_k115688(t *testing.T) {
 		failurepolicy.Rule{Action: failJob, OnExitCodes: in("", 0, 1)},
 		failurepolicy.Rule{Action: failJob, OnExitCodes: notIn("", 1)},
 		failurepolicy.Rule{Action: failJob, OnExitCodes: notIn("")})
-	if m.Matched() || !m.Counts() {
-		t.Errorf("%+v, want no match, and the failure to count", m)
-	}
+	Same(t, "matched, counts", Pair(m.Matched(), m.Counts()), Pair(false, true))
 	Same(t, "Explain", m.Explain(), "no rule matched")
 }
 

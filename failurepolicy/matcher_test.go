@@ -47,9 +47,7 @@ func TestMatchers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := decide(evicted, failurepolicy.Rule{Action: ignore, Matcher: tc.matcher})
-			if m.Matched() != tc.ok || m.Detail != tc.detail {
-				t.Errorf("matched %v with the detail %q, want %v, %q", m.Matched(), m.Detail, tc.ok, tc.detail)
-			}
+			Same(t, "matched, and the detail", Pair(m.Matched(), m.Detail), Pair(tc.ok, tc.detail))
 		})
 	}
 	if m := decide(nil, failurepolicy.Rule{Action: ignore, Matcher: onReason("")}); m.Matched() {
@@ -65,9 +63,7 @@ func TestMatcherIsUsedLast(t *testing.T) {
 		"exit codes": {Action: failJob, OnExitCodes: in("", 2), Matcher: always},
 		"conditions": {Action: failJob, OnPodConditions: disrupted(), Matcher: always},
 	} {
-		if m := decide(pod, rule); m.Matched() {
-			t.Errorf("%s that do not match, and a Matcher that does: %s, want no match", name, m.Explain())
-		}
+		Same(t, name+" that do not match, and a Matcher that does", decide(pod, rule).Matched(), false)
 	}
 	Same(t, "only a Matcher", decide(pod, failurepolicy.Rule{Name: "Any", Action: failJob, Matcher: always}).Explain(), "rule 0 (Any) on always")
 	silent := func(*corev1.Pod) (string, bool) { return "", true }

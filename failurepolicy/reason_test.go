@@ -55,9 +55,7 @@ func TestFindInvertsReason(t *testing.T) {
 		}
 		for i, rule := range spec.Rules {
 			reason := failurepolicy.Reason(i, rule.Name)
-			if got, ok := spec.Find(reason, ""); !ok || got != i {
-				t.Fatalf("Find(%q) = %d, %v, want %d", reason, got, ok, i)
-			}
+			Same(t, "Find "+reason, Pair(spec.Find(reason, "")), Pair(i, true))
 		}
 	})
 }
@@ -68,9 +66,7 @@ func TestRuleOf_message(t *testing.T) {
 		" matching FailJob rule at index 19": 19, "... matching FailJob rule at index -2": -1,
 		"... matching FailJob rule at index 99999999999999999999": -1,
 	} {
-		if got, ok := failurepolicy.RuleOf("PodFailurePolicy", message); !ok || got != (failurepolicy.Ref{Index: want}) {
-			t.Errorf("RuleOf(%q) = %+v, %t, want %d", message, got, ok, want)
-		}
+		Same(t, "RuleOf "+message, Pair(failurepolicy.RuleOf("PodFailurePolicy", message)), Pair(failurepolicy.Ref{Index: want}, true))
 	}
 }
 
@@ -80,14 +76,10 @@ func TestRuleOf_message(t *testing.T) {
 func checkRule(t rapid.TB, names []string, reason, message string, rule uint16) {
 	t.Helper()
 	want, wantOK := slowRuleOf(reason, message)
-	if got, ok := failurepolicy.RuleOf(reason, message); ok != wantOK || got != want {
-		t.Errorf("RuleOf(%q, %q) = %+v, %t, want %+v, %t", reason, message, got, ok, want, wantOK)
-	}
+	Same(t, fmt.Sprintf("RuleOf(%q, %q)", reason, message), Pair(failurepolicy.RuleOf(reason, message)), Pair(want, wantOK))
 	spec := rulesNamed(names...)
 	at, atOK := slowFind(names, want, wantOK)
-	if got, ok := spec.Find(reason, message); ok != atOK || got != at {
-		t.Errorf("%q: Find(%q, %q) = %d, %t, want %d, %t", names, reason, message, got, ok, at, atOK)
-	}
+	Same(t, fmt.Sprintf("%q: Find(%q, %q)", names, reason, message), Pair(spec.Find(reason, message)), Pair(at, atOK))
 	for _, m := range []failurepolicy.Match{
 		{Container: message, ExitCode: 1}, {Condition: corev1.PodConditionType(message)}, {Detail: message}, {},
 	} {
@@ -178,13 +170,8 @@ func TestFind_ofAnyController(t *testing.T) {
 		m := spec.Match(podThatExited(exited("main", int32(want+1))))
 		granular := failurepolicy.Reason(m.Rule, m.Name)
 		for _, reason := range []string{"PodFailurePolicy", granular} {
-			got, ok := spec.Find(reason, m.Message())
-			if !ok || got != want {
-				t.Fatalf("%s: got %d, %t, want %d", reason, got, ok, want)
-			}
-			if now := failurepolicy.Reason(got, spec.Rules[got].Name); now != granular {
-				t.Fatalf("%s: the granular reason is %s, want %s", reason, now, granular)
-			}
+			Same(t, "Find "+reason, Pair(spec.Find(reason, m.Message())), Pair(want, true))
+			Same(t, reason+": the granular reason", failurepolicy.Reason(want, spec.Rules[want].Name), granular)
 		}
 	})
 }

@@ -14,15 +14,11 @@ import (
 )
 
 // decode parses the podFailurePolicy of a Job spec, and rejects unknown fields.
-func decode(t *testing.T, text string) *failurepolicy.Spec {
-	t.Helper()
+func decode(text string) *failurepolicy.Spec {
 	var job struct {
 		PodFailurePolicy *failurepolicy.Spec `json:"podFailurePolicy"`
 	}
-	if err := yaml.UnmarshalStrict([]byte(text), &job); err != nil {
-		t.Fatalf("decoding: %v\n%s", err, text)
-	}
-	return job.PodFailurePolicy
+	return Must(&job, yaml.UnmarshalStrict([]byte(text), &job)).PodFailurePolicy
 }
 
 const story1 = `
@@ -73,13 +69,10 @@ func TestStoriesDecode(t *testing.T) {
 		story2: {Rules: []failurepolicy.Rule{rule2, rule3}},
 		draft:  {Rules: []failurepolicy.Rule{{Action: failIndex, OnExitCodes: in("main", 42)}}},
 	} {
-		got := decode(t, text)
+		got := decode(text)
 		Same(t, "decoded of\n"+text, got, want)
-		data, err := json.Marshal(map[string]*failurepolicy.Spec{"podFailurePolicy": got})
-		if err != nil {
-			t.Fatalf("Marshal: %v", err)
-		}
-		Same(t, "round trip by "+string(data), decode(t, string(data)), want)
+		data := Must(json.Marshal(map[string]*failurepolicy.Spec{"podFailurePolicy": got}))
+		Same(t, "round trip by "+string(data), decode(string(data)), want)
 	}
 }
 
@@ -90,7 +83,7 @@ func reasonOf(m failurepolicy.Match) string { return failurepolicy.Reason(m.Rule
 // and only the first matching rule is executed, even if multiple rules match".
 func TestOnlyTheFirstMatchingRuleIsExecuted(t *testing.T) {
 	pod := podThatExited(exited("main", 3), exited("main", 2))
-	Same(t, "a pod with both exit codes: reason", reasonOf(decode(t, story2).Match(pod)), "PodFailurePolicy_ExitCode2")
+	Same(t, "a pod with both exit codes: reason", reasonOf(decode(story2).Match(pod)), "PodFailurePolicy_ExitCode2")
 }
 
 // Except for the names, the fields are those of the API.
@@ -98,14 +91,9 @@ func TestSpecDecodesWhatTheAPIDoes(t *testing.T) {
 	random := rand.New(rand.NewSource(3))
 	for range 200 {
 		want := anySpec(random.Intn).ToAPI()
-		data, err := json.Marshal(want)
-		if err != nil {
-			t.Fatalf("Marshal: %v", err)
-		}
-		var got failurepolicy.Spec
-		if err := yaml.UnmarshalStrict(data, &got); err != nil {
-			t.Fatalf("UnmarshalStrict(%s): %v", data, err)
-		}
+		data := Must(json.Marshal(want))
+		got := new(failurepolicy.Spec)
+		Must(got, yaml.UnmarshalStrict(data, got))
 		Same(t, "decoded of "+string(data), got.ToAPI(), want)
 	}
 }
@@ -139,16 +127,13 @@ func TestFromAPI(t *testing.T) {
 // A name in the API comes before that of the caller. Whether it arrives depends on the release of k8s.io/api that this
 // is built with.
 func TestFromAPI_namesOfTheAPI(t *testing.T) {
-	var api batchv1.PodFailurePolicy
-	text := `{"rules": [{"name": "Field", "action": "FailJob"}, {"action": "Ignore"}]}`
-	if err := json.Unmarshal([]byte(text), &api); err != nil {
-		t.Fatal(err)
-	}
+	api := new(batchv1.PodFailurePolicy)
+	Must(api, json.Unmarshal([]byte(`{"rules": [{"name": "Field", "action": "FailJob"}, {"action": "Ignore"}]}`), api))
 	want := "Caller"
 	if _, found := reflect.TypeFor[batchv1.PodFailurePolicyRule]().FieldByName("Name"); found {
 		want = "Field"
 	}
-	Same(t, "FromAPI", failurepolicy.FromAPI(&api, "Caller", "Second"),
+	Same(t, "FromAPI", failurepolicy.FromAPI(api, "Caller", "Second"),
 		&failurepolicy.Spec{Rules: []failurepolicy.Rule{{Name: want, Action: failJob}, {Name: "Second", Action: ignore}}})
 }
 
@@ -156,9 +141,7 @@ func TestNilSpec(t *testing.T) {
 	Same(t, "FromAPI(nil)", failurepolicy.FromAPI(nil, "name"), nil)
 	var s *failurepolicy.Spec
 	Same(t, "ToAPI of nil", s.ToAPI(), nil)
-	if got, ok := s.Find("PodFailurePolicy_0", ""); ok || got != -1 {
-		t.Errorf("nil Spec: Find = %d, %v, want -1, false", got, ok)
-	}
+	Same(t, "Find of a nil Spec", Pair(s.Find("PodFailurePolicy_0", "")), Pair(-1, false))
 	for _, api := range []*batchv1.PodFailurePolicy{{}, {Rules: []batchv1.PodFailurePolicyRule{}}} {
 		Same(t, "no rules, there and back", failurepolicy.FromAPI(api).ToAPI(), api)
 	}
@@ -209,7 +192,5 @@ func TestDeepCopy(t *testing.T) {
 		{Name: "a", Action: ignore, OnExitCodes: in("main", 1)}, {Action: count, OnPodConditions: disrupted()},
 	}}
 	SharesNothing(t, spec, spec.DeepCopy())
-	if (*failurepolicy.Spec)(nil).DeepCopy() != nil {
-		t.Error("the copy of nil is not nil")
-	}
+	Same(t, "the copy of nil", (*failurepolicy.Spec)(nil).DeepCopy(), nil)
 }

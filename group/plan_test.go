@@ -3,7 +3,6 @@ package group_test
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,6 +34,12 @@ func jobsOf(text string) []group.Object {
 		}
 	}
 	return []group.Object{jobs[0], jobs[1]}
+}
+
+// planned describes the plan for the Jobs of a text at noon.
+func planned(policy *group.Policy, state group.State, jobs string) string {
+	p := Must(group.MakePlan(policy, state, jobsOf(jobs), noon))
+	return planText(&p)
 }
 
 // planText describes a plan.
@@ -129,16 +134,10 @@ func TestMakePlan_oldState(t *testing.T) {
 			t.Errorf("%s after %s: %s, %v, want an *OldStateError and no plan", tc.jobs, textOf(tc.state), planText(&p), err)
 		}
 	}
-	if _, err := group.MakePlan(policy, group.State{}, []group.Object{&object{Member: members[0], attempt: 3}}, noon); err != nil {
-		t.Errorf("a Job that does not exist is of no attempt: %v", err)
-	}
+	Must(group.MakePlan(policy, group.State{}, []group.Object{&object{Member: members[0], attempt: 3}}, noon)) // it does not exist
 	ended := group.State{Phase: group.Failed}
-	if p, err := group.MakePlan(policy, ended, jobsOf("0@3 Running"), noon); err != nil || planText(&p) != "Failed delete a-0" {
-		t.Errorf("a group that has ended: %s, %v, want its Jobs deleted", planText(&p), err)
-	}
-	if p, err := group.MakePlan(policy, ended, jobsOf("0@3 Failed, 1 Running"), noon); err != nil || planText(&p) != "Failed delete a-1" {
-		t.Errorf("a group that has ended, with failures: %s, %v, want its Jobs deleted", planText(&p), err)
-	}
+	Same(t, "a group that has ended", planned(policy, ended, "0@3 Running"), "Failed delete a-0")
+	Same(t, "a group that has ended, with failures", planned(policy, ended, "0@3 Failed, 1 Running"), "Failed delete a-1")
 
 	state, jobs := group.State{Members: map[string]group.Part{}}, jobsOf("0@3 Running, 1@2 Complete")
 	for range jobs { // the attempts of the state are raised: the Jobs stay
@@ -150,13 +149,10 @@ func TestMakePlan_oldState(t *testing.T) {
 		part.Restarts += old.Attempt - old.State
 		state.Members[old.Member.Name] = part
 	}
-	if p, err := group.MakePlan(policy, state, jobs, noon); err != nil || planText(&p) != "Running" {
-		t.Errorf("raised attempts: %s, %v, want the group running", planText(&p), err)
-	}
+	p := Must(group.MakePlan(policy, state, jobs, noon))
+	Same(t, "raised attempts", planText(&p), "Running")
 	// The Jobs of later attempts are deleted: they are created again.
-	if p, err := group.MakePlan(policy, one, jobsOf("1@1 Running"), noon); err != nil || planText(&p) != "Running create a-0" {
-		t.Errorf("a Job deleted: %s, %v, want it created again", planText(&p), err)
-	}
+	Same(t, "a Job deleted", planned(policy, one, "1@1 Running"), "Running create a-0")
 }
 
 // A plan that is an error returns the state that it was given, which may be that of a group that would be
@@ -170,32 +166,24 @@ func TestMakePlan_changesNothing(t *testing.T) {
 	if p, err := group.MakePlan(refused, suspended, jobsOf("0@1 Failed"), noon); err == nil || p.State.Phase != group.Suspended {
 		t.Errorf("an invalid policy: %s, %v, want the state as it was", textOf(p.State), err)
 	}
-	p, err := group.MakePlan(nil, group.State{}, jobsOf("0 Complete, 1 Complete"), noon)
-	if err != nil || textOf(p.State) != `{"version":1,"phase":"Complete","end":{"reason":"AllSucceeded","time":"2026-05-01T12:00:00Z"}}` {
-		t.Errorf("the first state that is stored is that of the end: %s, %v", textOf(p.State), err)
-	}
-	if p, err := group.MakePlan(nil, group.State{}, nil, noon); err != nil || p.Changed || p.State.Phase != "" {
-		t.Errorf("no members: %s, %v, want the state as it was", textOf(p.State), err)
-	}
+	p := Must(group.MakePlan(nil, group.State{}, jobsOf("0 Complete, 1 Complete"), noon))
+	Same(t, "the first state that is stored, that of the end", textOf(p.State),
+		`{"version":1,"phase":"Complete","end":{"reason":"AllSucceeded","time":"2026-05-01T12:00:00Z"}}`)
+	p = Must(group.MakePlan(nil, group.State{}, nil, noon))
+	Same(t, "no members: changed, phase", Pair(p.Changed, p.State.Phase), Pair(false, group.Phase("")))
 }
 
 // The members that have succeeded, those that are left failed, and the one whose failure decides are listed by their positions.
 func TestMakePlan_positions(t *testing.T) {
 	attempt := int32(0)
 	state := group.State{Version: 1, Members: map[string]group.Part{"a-0": {LeftAttempt: &attempt}}}
-	p, err := group.MakePlan(nil, state, jobsOf("0 Failed, 1 Complete"), noon)
-	if err != nil || !slices.Equal(p.Succeeded, []int32{1}) || !slices.Equal(p.LeftFailed, []int32{0}) {
-		t.Errorf("succeeded %v, left %v, %v; want 1 and 0", p.Succeeded, p.LeftFailed, err)
-	}
+	p := Must(group.MakePlan(nil, state, jobsOf("0 Failed, 1 Complete"), noon))
+	Same(t, "succeeded, left", [][]int32{p.Succeeded, p.LeftFailed}, [][]int32{{1}, {0}})
 	state.Members = map[string]group.Part{"a-1": {LeftAttempt: &attempt}}
-	p, err = group.MakePlan(nil, state, jobsOf("0 Complete, 1 Failed"), noon)
-	if err != nil || !slices.Equal(p.Succeeded, []int32{0}) || !slices.Equal(p.LeftFailed, []int32{1}) || p.Position != -1 {
-		t.Errorf("succeeded %v, left %v, decided %d, %v; want 0, 1 and none", p.Succeeded, p.LeftFailed, p.Position, err)
-	}
-	p, err = group.MakePlan(nil, group.State{}, jobsOf("1 Failed"), noon)
-	if err != nil || p.Position != 1 {
-		t.Errorf("the failure of member %d decides, %v; want that of 1", p.Position, err)
-	}
+	p = Must(group.MakePlan(nil, state, jobsOf("0 Complete, 1 Failed"), noon))
+	Same(t, "succeeded, left, decided", [][]int32{p.Succeeded, p.LeftFailed, {int32(p.Position)}}, [][]int32{{0}, {1}, {-1}})
+	p = Must(group.MakePlan(nil, group.State{}, jobsOf("1 Failed"), noon))
+	Same(t, "the member whose failure decides", p.Position, 1)
 }
 
 // Wait is the time until the next Job may be created, whatever the order of the members.
@@ -205,13 +193,9 @@ func TestMakePlan_wait(t *testing.T) {
 		for i, seconds := range after {
 			state.Members[members[i].Name] = group.Part{Restarts: 1, NotBefore: &times(seconds)[0]}
 		}
-		if p, err := group.MakePlan(nil, state, jobsOf(""), noon); err != nil || p.Wait != 5*time.Second {
-			t.Errorf("not before %v s: wait %v, %v, want 5s", after, p.Wait, err)
-		}
+		Same(t, fmt.Sprintf("not before %v s: wait", after), Must(group.MakePlan(nil, state, jobsOf(""), noon)).Wait, 5*time.Second)
 		state.Phase = group.Failed
-		if p, err := group.MakePlan(nil, state, jobsOf(""), noon); err != nil || p.Wait != 0 {
-			t.Errorf("a group that has ended: wait %v, %v, want none", p.Wait, err)
-		}
+		Same(t, "wait of a group that has ended", Must(group.MakePlan(nil, state, jobsOf(""), noon)).Wait, 0)
 	}
 }
 
@@ -220,9 +204,8 @@ func TestAttempt_withoutNames(t *testing.T) {
 	none := map[string]group.Part{"": {Restarts: 2}}
 	s := group.State{Group: group.Part{Restarts: 1}, Templates: none, Members: none}
 	Same(t, "attempt", s.Attempt(group.Member{}), 1)
-	if p, err := group.MakePlan(nil, s, []group.Object{&object{uid: "uid", attempt: 1}}, noon); err != nil || len(p.Delete) > 0 {
-		t.Errorf("the member of attempt 1: %v, %v, want it left alone", p.Delete, err)
-	}
+	jobs := []group.Object{&object{uid: "uid", attempt: 1}}
+	Same(t, "what is deleted of the member of attempt 1", Must(group.MakePlan(nil, s, jobs, noon)).Delete, nil)
 }
 
 func TestRestarts(t *testing.T) {

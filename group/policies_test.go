@@ -116,8 +116,6 @@ func TestKEP4443Stories(t *testing.T) {
 		job := &batchv1.Job{}
 		job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: "True", Reason: tc.reason}}
 		f, _ := jobs.FailureOf(job, worker, 0)
-		if d, err := group.Decide(tc.policy, group.State{}, []group.Failure{f}, noon); err != nil || d.Action != tc.want {
-			t.Errorf("%s: %s, %v, want %s", tc.reason, d.Action, err, tc.want)
-		}
+		Same(t, tc.reason, Must(group.Decide(tc.policy, group.State{}, []group.Failure{f}, noon)).Action, tc.want)
 	}
 }

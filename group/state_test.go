@@ -116,9 +116,7 @@ func TestDecide_tamperedState(t *testing.T) {
 	f.Attempt--
 	state := group.State{Group: group.Part{Restarts: math.MaxInt32 - 1}, Members: map[string]group.Part{"a-0": {Restarts: -5}}}
 	alone := policyOf(t, `{rules: [{steps: [{action: RestartMember}]}]}`)
-	if d, err := group.Decide(alone, state, []group.Failure{f}, noon); err != nil || d.State.Members["a-0"].Restarts != 1 {
-		t.Errorf("restarts below zero: %s, %v", textOf(d), err)
-	}
+	Same(t, "restarts below zero", Must(group.Decide(alone, state, []group.Failure{f}, noon)).State.Members["a-0"].Restarts, 1)
 	hourly := policyOf(t, `{budgets: [{name: x, max: 2, window: 1h}], rules: [{steps: [{action: RestartGroup, charges: [x]}]}]}`)
 	disordered := group.State{Group: group.Part{Used: map[string]group.Use{"x": {Count: -7, Times: times(10, -4000)}, "gone": {Count: 1}}}}
 	f.Attempt = 0
@@ -208,9 +206,7 @@ func TestNewDecider_policyChanges(t *testing.T) {
 	p := policyOf(t, `{budgets: [{name: x, max: 1}], rules: [{steps: [{action: RestartGroup, charges: [x]}]}]}`)
 	d := Must(group.NewDecider(p))
 	p.Budgets[0].Max, p.Rules[0].Steps[0].Action = 0, group.Leave
-	if got, err := d.Decide(group.State{}, []group.Failure{{Member: members[0]}}, noon); err != nil || got.Action != group.RestartGroup {
-		t.Errorf("%s, %v, want the step of the policy that it was made of", textOf(got), err)
-	}
+	Same(t, "the step of the policy that it was made of", Must(d.Decide(group.State{}, []group.Failure{{Member: members[0]}}, noon)).Action, group.RestartGroup)
 }
 
 // A state may have the charges of another policy, or odd ones: "A budget whose per changes, or that gets or loses its
@@ -298,9 +294,7 @@ func TestDecide_onExitCodes(t *testing.T) {
 	} {
 		p := policyOf(t, `{rules: [{onExitCodes: `+tc.on+`, steps: [{action: Leave}]}]}`)
 		f := group.Failure{Member: members[0], Container: tc.container, ExitCode: tc.code}
-		if d, err := group.Decide(p, group.State{}, []group.Failure{f}, noon); err != nil || d.Rule != tc.want {
-			t.Errorf("%s, exit code %d of %q: rule %d, %v, want %d", tc.on, tc.code, tc.container, d.Rule, err, tc.want)
-		}
+		Same(t, fmt.Sprintf("%s, exit code %d of %q: rule", tc.on, tc.code, tc.container), Must(group.Decide(p, group.State{}, []group.Failure{f}, noon)).Rule, tc.want)
 	}
 }
 
@@ -456,9 +450,8 @@ func TestFirstMatch_unreadable(t *testing.T) {
 // Without a policy, the first failure fails the group. Errors say what is wrong.
 func TestDecide_nilPolicyAndErrors(t *testing.T) {
 	f := []group.Failure{{Member: members[0], Attempt: 0, At: noon}}
-	if d, err := group.Decide(nil, group.State{}, f, noon); err != nil || d.Action != group.FailGroup || d.Rule != -1 {
-		t.Errorf("no policy: %s, %v", textOf(d), err)
-	}
+	d := Must(group.Decide(nil, group.State{}, f, noon))
+	Same(t, "no policy: action, rule", Pair(d.Action, d.Rule), Pair(group.FailGroup, -1))
 	wrong := &group.Policy{Rules: []group.Rule{{}}}
 	later := []group.Failure{{Member: members[0], Attempt: 1}}
 	for want, in := range map[string]struct {

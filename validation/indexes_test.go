@@ -1,6 +1,10 @@
 package validation
 
-import "testing"
+import (
+	"testing"
+
+	. "github.com/jobfate/jobfate/internal/podtest"
+)
 
 func TestOverlap(t *testing.T) {
 	for _, c := range []struct {
@@ -23,8 +27,6 @@ func TestOverlap(t *testing.T) {
 		{"bad entries, and the first is the last", "x,3-5", "0-3", 3, true},
 	} {
 		got, found := overlap(c.a, c.b, 20)
-		if got != c.want || found != c.found {
-			t.Errorf("%s: overlap(%q, %q) = %d, %v, want %d, %v", c.name, c.a, c.b, got, found, c.want, c.found)
-		}
+		Same(t, c.name, Pair(got, found), Pair(c.want, c.found))
 	}
 }

@@ -1,6 +1,7 @@
 package validation
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -132,8 +133,6 @@ func TestOverlapIsTheLeastIndexInBoth(t *testing.T) {
 				want, wantFound = int32(i), true
 			}
 		}
-		if got, found := overlap(x.String(), y.String(), 20); got != want || found != wantFound {
-			t.Errorf("overlap(%q, %q) = %d, %v, want %d, %v", x, y, got, found, want, wantFound)
-		}
+		Same(t, fmt.Sprintf("overlap of %q and %q", x, y), Pair(overlap(x.String(), y.String(), 20)), Pair(want, wantFound))
 	})
 }

@@ -66,8 +66,7 @@ func TestFailureOf(t *testing.T) {
 	inverted.Status.Conditions[1].Status = "False"
 	for name, job := range map[string]*batchv1.Job{"nil": nil, "empty": {}, "failing": jobWith(batchv1.JobFailureTarget, "X", ""),
 		"complete": jobWith(batchv1.JobComplete, "X", ""), "not failed": inverted} {
-		got, ok := jobs.FailureOf(job, m, 0)
-		Same(t, name, []any{got, ok}, []any{group.Failure{}, false})
+		Same(t, name, Pair(jobs.FailureOf(job, m, 0)), Pair(group.Failure{}, false))
 	}
 }
 

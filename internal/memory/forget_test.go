@@ -132,9 +132,8 @@ func TestCreated_stopped(t *testing.T) {
 			p := seen.Observe(func(types.UID) *corev1.Pod { return shown }, "9")
 			podtest.Same(t, fmt.Sprintf("%s: the creation is not observed in a view with %v", name, shown), len(p.Created) == 1, shown == nil)
 		}
-		if read.Created[0].Stopped != test.want || seen.Created[0].Stopped != test.want {
-			t.Errorf("%s: stopped %t in the answer, %t in a view, want %t", name, read.Created[0].Stopped, seen.Created[0].Stopped, test.want)
-		}
+		podtest.Same(t, name+": stopped in the answer, in a view", podtest.Pair(read.Created[0].Stopped, seen.Created[0].Stopped),
+			podtest.Pair(test.want, test.want))
 	}
 }
 

@@ -249,6 +249,9 @@ func Each[T, U any](list []T, of func(T) U) (all []U) {
 	return all
 }
 
+// Pair holds the two results of a function, to be compared.
+func Pair(a, b any) [2]any { return [2]any{a, b} }
+
 // Fields returns the fields of errors.
 func Fields(errs field.ErrorList) []string {
 	return Each(errs, func(err *field.Error) string { return err.Field })
