@@ -112,10 +112,7 @@ func TestFinishTime(t *testing.T) {
 		}, at(1)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := backoff.FinishTime(fallenBack(tc.change))
-			if !got.Equal(tc.want.Time) {
-				t.Errorf("FinishTime = %v, want %v", got, tc.want)
-			}
+			Same(t, "FinishTime", backoff.FinishTime(fallenBack(tc.change)).UTC(), tc.want.UTC())
 		})
 	}
 }

@@ -82,7 +82,7 @@ func TestRestartDoesNotForgetTheDelay_k114650(t *testing.T) {
 		With(seconds(1), seconds(2)).
 		With(nil, seconds(3))
 	rebuilt := backoff.Record{Job: "uid"}.With(seconds(1), seconds(3, 0, 2))
-	for name, got := range map[string]backoff.Record{"loaded": stored(t, record), "rebuilt": rebuilt} {
+	for name, got := range map[string]backoff.Record{"loaded": stored(record), "rebuilt": rebuilt} {
 		Same(t, name+" record", got, record)
 		Same(t, name+" record: remain", remaining(got, at(3).Time), 20*time.Second)
 	}
@@ -146,7 +146,6 @@ func TestOnFailureSumsRestarts_k54870_k67859_k95438(t *testing.T) {
 func TestIgnoredFailuresDelayButDoNotExhaust(t *testing.T) {
 	pod := classify.Counts{Failures: 1, Ignored: 1}
 	Same(t, "delay", (backoff.Policy{}).Delay(pod.Total()+1), 40*time.Second)
-	if (backoff.Limit{Target: backoff.TargetIndex, PerIndex: 2}).IndexExhausted(pod.Failures) {
-		t.Error("an ignored failure counted towards the limit")
-	}
+	Same(t, "an ignored failure counts towards the limit",
+		(backoff.Limit{Target: backoff.TargetIndex, PerIndex: 2}).IndexExhausted(pod.Failures), false)
 }

@@ -45,12 +45,8 @@ func TestIndexExhausted(t *testing.T) {
 	for failures, want := range map[int32]bool{0: false, 1: false, 2: true, 3: true, math.MaxInt32: true} {
 		Same(t, fmt.Sprintf("limit 2: IndexExhausted(%d)", failures), index.IndexExhausted(failures), want)
 	}
-	if (backoff.Limit{Target: backoff.TargetJob}).IndexExhausted(math.MaxInt32) {
-		t.Error("a limit per Job exhausts an index")
-	}
-	if (backoff.Limit{}).IndexExhausted(0) {
-		t.Error("the zero Limit exhausts an index")
-	}
+	Same(t, "a limit per Job exhausts an index", (backoff.Limit{Target: backoff.TargetJob}).IndexExhausted(math.MaxInt32), false)
+	Same(t, "the zero Limit exhausts an index", (backoff.Limit{}).IndexExhausted(0), false)
 }
 
 // Blog, Kubernetes 1.28: "indexes 1 and 2 were both retried once. After the

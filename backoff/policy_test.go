@@ -99,9 +99,7 @@ func checkDelay(t rapid.TB, p backoff.Policy, n int32, last, now time.Time) {
 	if n < math.MaxInt32 && p.Delay(n+1) < got { // "the delay must not decrease"
 		t.Fatalf("%+v.Delay(%d) = %d, less than Delay(%d) = %d", p, n+1, p.Delay(n+1), n, got)
 	}
-	if got, want := p.Remaining(n, last, now), slowRemaining(got, last, now); got != want {
-		t.Fatalf("%+v.Remaining(%d, %v, %v) = %d, want %d", p, n, last, now, got, want)
-	}
+	Same(t, fmt.Sprintf("%+v.Remaining(%d, %v, %v)", p, n, last, now), p.Remaining(n, last, now), slowRemaining(got, last, now))
 }
 
 func TestDelayAgainstOracle(t *testing.T) {

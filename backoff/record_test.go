@@ -2,6 +2,7 @@ package backoff_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -15,11 +16,7 @@ import (
 )
 
 func seconds(list ...int) []time.Time {
-	var times []time.Time
-	for _, s := range list {
-		times = append(times, at(s).Time)
-	}
-	return times
+	return Each(list, func(s int) time.Time { return at(s).Time })
 }
 
 func moments() *rapid.Generator[[]time.Time] {
@@ -49,20 +46,12 @@ func checkRecord(t rapid.TB, record backoff.Record, succeeded, failed []time.Tim
 	slices.Reverse(succeeded) // "in any order"
 	slices.Reverse(failed)
 	Same(t, "With in another order", record.With(succeeded, failed), got)
-	Same(t, "the record, stored: its JSON keeps nanoseconds", stored(t, got), got)
+	Same(t, "the record, stored: its JSON keeps nanoseconds", stored(got), got)
 }
 
 // stored returns a record as it is read back from its JSON.
-func stored(t rapid.TB, record backoff.Record) (loaded backoff.Record) {
-	t.Helper()
-	data, err := json.Marshal(record)
-	if err != nil {
-		t.Fatalf("Marshal: %v", err)
-	}
-	if err := json.Unmarshal(data, &loaded); err != nil {
-		t.Fatalf("Unmarshal(%s): %v", data, err)
-	}
-	return loaded
+func stored(record backoff.Record) backoff.Record {
+	return FromJSON[backoff.Record](Must(json.Marshal(record)))
 }
 
 func TestRecordAgainstOracle(t *testing.T) {
@@ -102,9 +91,6 @@ func TestRecordJSON(t *testing.T) {
 		{backoff.Record{Job: "uid"}, `{"job":"uid"}`},
 		{backoff.Record{Job: "uid", Failures: 2, LastFailure: t0}, `{"job":"uid","failures":2,"lastFailure":"2026-03-04T05:06:07.0000008Z"}`},
 	} {
-		got, err := json.Marshal(tc.record)
-		if err != nil || string(got) != tc.want {
-			t.Errorf("Marshal(%+v) = %s, %v, want %s", tc.record, got, err, tc.want)
-		}
+		Same(t, fmt.Sprintf("%+v", tc.record), string(Must(json.Marshal(tc.record))), tc.want)
 	}
 }

@@ -68,9 +68,7 @@ func TestEqual_everyField(t *testing.T) {
 			t.Errorf("statuses with and without %s are Equal", l.path)
 		}
 	}
-	if !jobstatus.Equal(FullStatus(), FullStatus()) {
-		t.Error("two copies of a status are not Equal")
-	}
+	Same(t, "two copies of a status are Equal", jobstatus.Equal(FullStatus(), FullStatus()), true)
 	// The same status, with all times in another zone.
 	elsewhere := FullStatus()
 	for _, l := range all {
@@ -78,9 +76,7 @@ func TestEqual_everyField(t *testing.T) {
 			at.Time = at.In(time.FixedZone("CET", 3600))
 		}
 	}
-	if !jobstatus.Equal(elsewhere, FullStatus()) {
-		t.Error("the same status in another zone is not Equal")
-	}
+	Same(t, "the same status in another zone is Equal", jobstatus.Equal(elsewhere, FullStatus()), true)
 }
 
 func TestEqual(t *testing.T) {

@@ -92,8 +92,8 @@ func TestReclaimable(t *testing.T) {
 		"work queue, scaled down":            {`{"parallelism":2}`, `{"active":3,"succeeded":1}`, 0},
 	} {
 		job := &batchv1.Job{
-			Spec:   decode[batchv1.JobSpec](t, []byte(tc.spec)),
-			Status: decode[batchv1.JobStatus](t, []byte(tc.status)),
+			Spec:   FromJSON[batchv1.JobSpec]([]byte(tc.spec)),
+			Status: FromJSON[batchv1.JobStatus]([]byte(tc.status)),
 		}
 		Same(t, name, jobstatus.Reclaimable(job), tc.want)
 	}

@@ -1,7 +1,6 @@
 package jobstatus_test
 
 import (
-	"encoding/json"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -37,12 +36,7 @@ func TestPatch_golden(t *testing.T) {
 // Each field of a status is in the patch under its own name.
 func TestPatch_everyField(t *testing.T) {
 	status := FullStatus()
-	var patch struct {
-		Status batchv1.JobStatus `json:"status"`
-	}
-	if err := json.Unmarshal(jobstatus.Patch("uid", "7", status), &patch); err != nil {
-		t.Fatal(err)
-	}
+	patch := FromJSON[batchv1.Job](jobstatus.Patch("uid", "7", status))
 	if !jobstatus.Equal(&patch.Status, status) {
 		t.Errorf("got %+v, want %+v", patch.Status, status)
 	}

@@ -2,6 +2,7 @@ package jobstatus_test
 
 import (
 	"encoding/json"
+	"maps"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -18,9 +19,7 @@ func merge(target, patch any) any {
 	}
 	out := map[string]any{}
 	if old, ok := target.(map[string]any); ok {
-		for k, v := range old {
-			out[k] = v
-		}
+		maps.Copy(out, old)
 	}
 	for k, v := range fields {
 		if v == nil {
@@ -32,32 +31,15 @@ func merge(target, patch any) any {
 	return out
 }
 
-// decode and encode go through JSON, as requests to the API server do.
-func decode[T any](t interface{ Fatalf(string, ...any) }, b []byte) (v T) {
-	if err := json.Unmarshal(b, &v); err != nil {
-		t.Fatalf("%s: %v", b, err)
-	}
-	return v
-}
-
-func encode(t interface{ Fatalf(string, ...any) }, v any) []byte {
-	b, err := json.Marshal(v)
-	if err != nil {
-		t.Fatalf("%+v: %v", v, err)
-	}
-	return b
-}
-
-// patched applies the patch to a Job with the old status.
-func patched(t interface{ Fatalf(string, ...any) }, old *batchv1.JobStatus, patch []byte) *batchv1.Job {
-	job := encode(t, &batchv1.Job{Status: *old})
-	out := decode[batchv1.Job](t, encode(t, merge(decode[any](t, job), decode[any](t, patch))))
-	return &out
+// patched applies the patch to a Job with the old status. It goes through JSON, as requests to the API server do.
+func patched(old *batchv1.JobStatus, patch []byte) *batchv1.Job {
+	job := Must(json.Marshal(&batchv1.Job{Status: *old}))
+	return new(FromJSON[batchv1.Job](Must(json.Marshal(merge(FromJSON[any](job), FromJSON[any](patch))))))
 }
 
 // The patch must contain every field, also those that later releases of the API add.
 // Otherwise a field would stay when a status unsets it.
 func TestPatch_unsetsEveryField(t *testing.T) {
-	job := patched(t, FullStatus(), jobstatus.Patch("job-uid", "42", &batchv1.JobStatus{}))
+	job := patched(FullStatus(), jobstatus.Patch("job-uid", "42", &batchv1.JobStatus{}))
 	Same(t, "status", job.Status, batchv1.JobStatus{})
 }

@@ -148,9 +148,7 @@ func TestInputError_sendsNothing(t *testing.T) {
 	if err := m.Begin(fresh(job, nil)); !errors.As(err, &input) {
 		t.Errorf("Begin: %v, want an InputError", err)
 	}
-	if m.Answer(Request{ID: 1}, nil, nil) == nil {
-		t.Error("an answer without a request is no error")
-	}
+	Same(t, "an answer without a request is an error", m.Answer(Request{ID: 1}, nil, nil) != nil, true)
 	if r := m.Result(); len(m.Next()) > 0 || !errors.As(r.Err, &input) || r.Requeue != 0 {
 		t.Errorf("got %+v, want the error and no request", r)
 	}

@@ -150,9 +150,8 @@ func TestCounts_whileTheDeletionsAtTheEndAreUnobserved(t *testing.T) {
 	for range 3 {
 		w.sync(t, noon, upTo, pods...)
 	}
-	if f := w.m.Result().Decision.Facts().InFlight; f.Deletions != 0 || len(f.Pods) != 1 {
-		t.Errorf("in flight are %d deletions to wait for, want none, and the pods %v, want one", f.Deletions, f.Pods)
-	}
+	f := w.m.Result().Decision.Facts().InFlight
+	Same(t, "deletions to wait for, and pods in flight", Pair(f.Deletions, len(f.Pods)), Pair(0, 1))
 	Same(t, "statuses", w.stored, []string{
 		"active 2 ready 0 terminating 0 failed 0",
 		"active 1 ready 1 terminating 0 failed 0", // the verdict

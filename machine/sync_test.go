@@ -47,9 +47,7 @@ func TestStaleJob(t *testing.T) {
 	s := &server{job: job}
 	run(t, m, fresh(job), s.answer)
 	Same(t, "requests", run(t, m, fresh(job, PodOf(job, "a", "11")), s.answer), nil)
-	if r := m.Result(); r.Requeue != time.Second || r.Err != nil {
-		t.Errorf("the result is %+v, want Requeue 1s and no error", r)
-	}
+	Same(t, "requeue, error", Pair(m.Result().Requeue, m.Result().Err), Pair(time.Second, nil))
 	Same(t, "idle before its status is observed", m.Idle(), false)
 }
 
@@ -229,9 +227,8 @@ func TestAnotherJob(t *testing.T) {
 	// Only a cache says that the first Job is gone, and it may be stale.
 	asked := run(t, m, fresh(next), s.answer)
 	Same(t, "requests while the first Job exists", asked, []string{"get the Job"})
-	if m.memory.Job != job.UID || len(m.memory.Created) != 1 || m.Result().Requeue == 0 {
-		t.Errorf("the machine remembers %s, %v; want %s and its creation", m.memory.Job, m.memory.Created, job.UID)
-	}
+	Same(t, "the Job and the creations that the machine remembers", Pair(m.memory.Job, len(m.memory.Created)), Pair(job.UID, 1))
+	Same(t, "another sync", m.Result().Requeue > 0, true)
 
 	s.job = next
 	asked = run(t, m, fresh(next), s.answer)
@@ -270,12 +267,8 @@ func TestJobWithoutUID(t *testing.T) {
 func TestMisuse(t *testing.T) {
 	m := New()
 	Same(t, "requests before Begin", m.Next(), nil)
-	if m.Result().Err == nil {
-		t.Error("a result before Begin has no error")
-	}
-	if m.Answer(Request{ID: 1}, nil, nil) == nil {
-		t.Error("an answer before Begin is no error")
-	}
+	Same(t, "a result before Begin has an error", m.Result().Err != nil, true)
+	Same(t, "an answer before Begin is an error", m.Answer(Request{ID: 1}, nil, nil) != nil, true)
 	Same(t, "Begin with a Job that must be read live", m.Begin(View{Job: &batchv1.Job{}}), nil)
 	v := fresh(Train(1))
 	v.Now = time.Time{}
@@ -289,12 +282,8 @@ func TestMisuse(t *testing.T) {
 	batch := upTo(t, m, fresh(Train(1)), s, CreatePod)
 	object, _ := s.answer(batch[0])
 	Same(t, "taking an answer", m.Answer(batch[0], object, nil), nil)
-	if m.Answer(batch[0], nil, errTimeout) == nil {
-		t.Error("a second answer is no error")
-	}
-	if m.Answer(Request{ID: batch[0].ID + 100}, nil, nil) == nil {
-		t.Error("an unknown answer is no error")
-	}
+	Same(t, "a second answer is an error", m.Answer(batch[0], nil, errTimeout) != nil, true)
+	Same(t, "an unknown answer is an error", m.Answer(Request{ID: batch[0].ID + 100}, nil, nil) != nil, true)
 	m.Next()
 	Same(t, "creations after the first answer", len(m.memory.Created), 1)
 }
@@ -310,14 +299,11 @@ func TestAbandoned(t *testing.T) {
 	object, _ = s.answer(second[0])
 	_ = m.Answer(second[0], object, nil)
 	begin(t, m, fresh(Train(3)))
-	if len(m.memory.Created) != 2 || len(m.memory.Lost) != 1 {
-		t.Errorf("%d created, %d lost; want 2 and 1", len(m.memory.Created), len(m.memory.Lost))
-	}
+	Same(t, "created, lost", Pair(len(m.memory.Created), len(m.memory.Lost)), Pair(2, 1))
 	// The last answer arrives too late.
 	object, _ = s.answer(second[1])
-	if m.Answer(second[1], object, nil) == nil || len(m.memory.Created) != 2 || len(m.memory.Lost) != 1 {
-		t.Errorf("after a late answer: %d created, %d lost; want an error, 2 and 1", len(m.memory.Created), len(m.memory.Lost))
-	}
+	Same(t, "a late answer is an error", m.Answer(second[1], object, nil) != nil, true)
+	Same(t, "created, lost after it", Pair(len(m.memory.Created), len(m.memory.Lost)), Pair(2, 1))
 }
 
 // Next treats requests without an answer as lost. A later answer is an error.
@@ -331,9 +317,8 @@ func TestNext_withoutAnswers(t *testing.T) {
 		t.Errorf("requests %v, error %v; want none and %v", rest, m.Result().Err, errNoAnswer)
 	}
 	object, _ := s.answer(strips[0])
-	if m.Answer(strips[0], object, nil) == nil || len(m.memory.Stripped) != 0 {
-		t.Errorf("a late answer is no error, or is used: %v", m.memory.Stripped)
-	}
+	Same(t, "a late answer is an error", m.Answer(strips[0], object, nil) != nil, true)
+	Same(t, "stripped", len(m.memory.Stripped), 0)
 }
 
 // A terminating namespace ends creations without an error or an event.
@@ -350,9 +335,7 @@ func TestNamespaceEnds(t *testing.T) {
 	}))
 	Same(t, "requests", asked, []string{"create pod train-", "create pod train-", "create pod train-", "patch the status"})
 	Same(t, "active pods in the status", m.result.Decision.Facts().Status.Active, 1)
-	if r := m.Result(); r.Err != nil || len(r.Events) != 1 {
-		t.Errorf("error %v, events %v; want the event of one creation", r.Err, r.Events)
-	}
+	Same(t, "error, events", Pair(m.Result().Err, len(m.Result().Events)), Pair(nil, 1))
 }
 
 // When a quota refuses a pod of a batch, the rest of the batch is created, and no later
@@ -361,9 +344,8 @@ func TestCreations_stop(t *testing.T) {
 	m, s := New(), &server{job: Train(10)}
 	exceeded := apierrors.NewForbidden(corev1.Resource("pods"), "", errors.New("exceeded quota"))
 	asked := run(t, m, fresh(Train(10)), s.failing(2, CreatePod, exceeded))
-	if creations(asked) != 3 || len(asked) != 4 || len(m.memory.Lost) != 0 {
-		t.Errorf("requests %v, %d lost; want 3 creations, then the status, and none lost", asked, len(m.memory.Lost))
-	}
+	Same(t, "requests", asked, []string{"create pod train-", "create pod train-", "create pod train-", "patch the status"})
+	Same(t, "lost creations", len(m.memory.Lost), 0)
 	Same(t, "active pods in the status", m.result.Decision.Facts().Status.Active, 2)
 	warnings := slices.DeleteFunc(m.Result().Events, func(e decide.Event) bool { return e.Reason != "FailedCreate" })
 	Same(t, "warnings", len(warnings), 1)

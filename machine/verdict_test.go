@@ -149,9 +149,7 @@ func TestVerdict_staysWhenADeletionFails(t *testing.T) {
 	w.requests(t, w.view(running...), refuse(DeletePod))
 	Same(t, "conditions", conditions(&w.job.Status), []string{"FailureTarget"})
 	Same(t, "active", w.job.Status.Active, 2)
-	if w.m.Result().Err == nil {
-		t.Error("the sync that deletes nothing has no error")
-	}
+	Same(t, "the sync that deletes nothing has an error", w.m.Result().Err != nil, true)
 	asked := w.requests(t, w.view(running...), succeeds)
 	Same(t, "requests", verbs(asked[:2]), "delete pod, delete pod")
 }
@@ -164,9 +162,8 @@ func TestVerdict_waitsForCreations(t *testing.T) {
 	v.PodsVersion = "1000" // the other creation is not observed
 	Same(t, "requests", w.requests(t, v, succeeds), []string{"patch the status"})
 	Same(t, "conditions", conditions(&w.job.Status), []string(nil))
-	if got := w.m.Result(); got.Requeue != 10*time.Second || len(got.Decision.Delete) > 0 {
-		t.Errorf("Requeue = %v, Delete = %v; want the creation to be read by name", got.Requeue, got.Decision.Delete)
-	}
+	got := w.m.Result()
+	Same(t, "requeue, to read the creation by name, and deletions", Pair(got.Requeue, len(got.Decision.Delete)), Pair(10*time.Second, 0))
 	asked := w.requests(t, w.view(shown, w.made[1]), succeeds)
 	Same(t, "requests once it is observed", verbs(asked[:3]), "patch the status, delete pod, delete pod")
 }

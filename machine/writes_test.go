@@ -3,6 +3,8 @@ package machine
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -75,9 +77,8 @@ func TestAdoption_ofAPodThatIsGone(t *testing.T) {
 	m, s := New(), &server{job: job}
 	asked := run(t, m, fresh(job, PodOf(job, "a", "11", Ownerless, Succeeded)), s.except(PatchPod, refusal(notFound(Request{}))))
 	Same(t, "requests", asked, []string{"get the Job", "patch pod train-a", "create pod train-", "patch the status"})
-	if st := m.result.Decision.Facts().Status; st.Active != 1 || len(st.UncountedTerminatedPods.Succeeded) != 0 {
-		t.Errorf("the status is %+v, want one active pod and none counted", st)
-	}
+	st := m.result.Decision.Facts().Status
+	Same(t, "active, and listed as succeeded", Pair(st.Active, len(st.UncountedTerminatedPods.Succeeded)), Pair(int32(1), 0))
 	Same(t, "pods that the next sync starts from", len(m.cached.List()), 1)
 }
 
@@ -102,9 +103,8 @@ func TestAdoption_isObserved(t *testing.T) {
 	s.job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Succeeded: []types.UID{"a"}}
 	s.pods = []*corev1.Pod{PodOf(s.job, "a", "2002", Succeeded)}
 	Same(t, "requests", run(t, m, fresh(s.job, orphan), stripFails), []string{"get the Job", "list the pods", "patch the status", "patch pod train-a"})
-	if st := m.result.Decision.Facts().Status; st.Succeeded != 0 || len(st.UncountedTerminatedPods.Succeeded) != 1 {
-		t.Errorf("the status is %+v, want the pod in the list", st)
-	}
+	st := m.result.Decision.Facts().Status
+	Same(t, "succeeded, and listed", Pair(st.Succeeded, len(st.UncountedTerminatedPods.Succeeded)), Pair(int32(0), 1))
 }
 
 // A pod that is adopted and deleted in the same sync: the patch that removes its finalizer names
@@ -203,9 +203,7 @@ func TestClaim_isRemembered(t *testing.T) {
 	m, s := New(), &server{job: job}
 	asked := run(t, m, fresh(job, PodOf(job, "a", "11", Unlabelled)), s.answer)
 	Same(t, "requests", asked, []string{"patch pod train-a", "create pod train-", "patch the status"})
-	if _, a := m.memory.Stripped["a"]; len(m.memory.Stripped) != 1 || !a {
-		t.Errorf("the machine remembers %v, want a", m.memory.Stripped)
-	}
+	Same(t, "the stripped pods that the machine remembers", slices.Collect(maps.Keys(m.memory.Stripped)), UIDs("a"))
 }
 
 func suspended(job *batchv1.Job) *batchv1.Job {

@@ -108,9 +108,7 @@ func TestIndexesSizeIsReached(t *testing.T) {
 	c, _ = encode(1_000_000-300_002, 1_000_000, repeat("cc."))
 	near("a regular Job", len(c), regular.Completed)
 	near("a regular Job", len(c), regular.Both)
-	if regular.Failed != 0 || regular.Overrun != 0 {
-		t.Errorf("failedIndexes of a regular Job takes %d bytes and %d more, want none: it has no such list", regular.Failed, regular.Overrun)
-	}
+	Same(t, "failedIndexes of a regular Job, which has no such list", regular.Failed+regular.Overrun, 0)
 }
 
 // Every way in which a few indexes can end stays within the bounds.

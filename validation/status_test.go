@@ -67,9 +67,7 @@ func TestStatusUpdate(t *testing.T) {
 		Same(t, "the old Job", old, wasOld)
 	})
 	for _, rule := range statusRules {
-		if !tested[rule.name] {
-			t.Errorf("rule %s has no case", rule.name)
-		}
+		Same(t, rule.name+" has a case", tested[rule.name], true)
 	}
 	const want = 29 // 22 that are options in the API server, and 7 that are not
 	Same(t, "the number of rules", len(statusRules), want)

@@ -37,10 +37,7 @@ func TestConvert(t *testing.T) {
 		{`{"backoffLimit":-1}`, "", "", "backoffLimit: "},
 		{`{"backoffLimitTarget":"Pod"}`, "", "", `backoffLimitTarget: unknown target "Pod"`},
 	} {
-		var limit draft.Limit
-		if err := json.Unmarshal([]byte(tc.spec), &limit); err != nil {
-			t.Fatal(err)
-		}
+		limit := FromJSON[draft.Limit]([]byte(tc.spec))
 		fields, err := draft.Convert(limit)
 		if tc.err != "" {
 			if err == nil || !strings.HasPrefix(err.Error(), tc.err) {

@@ -3,6 +3,7 @@
 package podtest
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -22,6 +23,12 @@ func Must[T any](v T, err error) T {
 		panic(err)
 	}
 	return v
+}
+
+// FromJSON returns what a JSON text says.
+func FromJSON[T any](text []byte) T {
+	v := new(T)
+	return *Must(v, json.Unmarshal(text, v))
 }
 
 // Noon is the present time of the tests.

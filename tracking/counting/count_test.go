@@ -110,14 +110,10 @@ func TestCount(t *testing.T) {
 		}
 		before := job.DeepCopy()
 		counted := counting.Count(job, tc.pods, names)
-		var strip, gone []string
-		var uids []types.UID
-		for _, pod := range counted.Strip {
-			strip, gone, uids = append(strip, string(pod.UID)), append(gone, string(pod.UID)), append(uids, pod.UID)
-		}
+		uids := UIDsOf(counted.Strip)
 		Same(t, tc.reason+": status", line(counted.Status), tc.want)
-		Same(t, tc.reason+": strip", strings.Join(strip, " "), tc.strip)
-		Same(t, fmt.Sprintf("%s: settled with %v: status", tc.reason, gone), line(counted.Settle(uids...)), tc.settled)
+		Same(t, tc.reason+": strip", strings.Trim(fmt.Sprint(uids), "[]"), tc.strip)
+		Same(t, fmt.Sprintf("%s: settled with %v: status", tc.reason, uids), line(counted.Settle(uids...)), tc.settled)
 		Same(t, tc.reason+": settled with none", line(counted.Settle()), tc.want)
 		Same(t, tc.reason+": the Job", job, before)
 	}
@@ -209,9 +205,8 @@ func TestCount_completedIndexesFillNoList(t *testing.T) {
 	for i := range pods {
 		all = append(all, Pod(fmt.Sprintf("p%d", i), Succeeded, Index(strconv.Itoa(i))))
 	}
-	if counted := counting.Count(job, all, names); len(counted.Strip) != pods || counted.Full {
-		t.Errorf("%d pods to strip, full %v; want %d, false", len(counted.Strip), counted.Full, pods)
-	}
+	counted := counting.Count(job, all, names)
+	Same(t, "pods to strip, full", Pair(len(counted.Strip), counted.Full), Pair(pods, false))
 }
 
 // KEP-2307 § Algorithm: "The algorithm assumes that the Job controller could be stopped

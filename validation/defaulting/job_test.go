@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/yaml"
@@ -20,9 +19,7 @@ func written() *batchv1.Job {
 }
 
 func TestNil(t *testing.T) {
-	if Job(nil) != nil || WithGeneratedSelector(nil) != nil || Prepared(nil) != nil {
-		t.Error("a nil Job became a Job")
-	}
+	Same(t, "defaults of no Job", []*batchv1.Job{Job(nil), WithGeneratedSelector(nil), Prepared(nil)}, []*batchv1.Job{nil, nil, nil})
 }
 
 // specOf reads specs in YAML, each on top of the ones before it.
@@ -89,9 +86,7 @@ func TestWithGeneratedName(t *testing.T) {
 			job := written()
 			job.Name, job.GenerateName = c.own, c.generateName
 			got := WithGeneratedName(job)
-			if got.Name != c.want || got.GenerateName != c.generateName {
-				t.Errorf("got name %q, generateName %q; want %q, %q", got.Name, got.GenerateName, c.want, c.generateName)
-			}
+			Same(t, "name, generateName", Pair(got.Name, got.GenerateName), Pair(c.want, c.generateName))
 			Same(t, "the name of the input", job.Name, c.own)
 		})
 	}
@@ -112,9 +107,8 @@ func TestWithGeneratedSelector(t *testing.T) {
 	own.Spec.Template.Labels = map[string]string{"job-name": "mine", "app": "x"}
 	own.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "x"}}
 	got := WithGeneratedSelector(own)
-	if got.Spec.Template.Labels["job-name"] != "mine" || got.Spec.Template.Labels["app"] != "x" {
-		t.Errorf("labels became %v, want those of the user kept", got.Spec.Template.Labels)
-	}
+	labels := got.Spec.Template.Labels
+	Same(t, "the labels of the user", Pair(labels["job-name"], labels["app"]), Pair("mine", "x"))
 	Same(t, "what the selector matches", got.Spec.Selector.MatchLabels, map[string]string{"app": "x", "batch.kubernetes.io/controller-uid": "uid"})
 
 	Same(t, "the labels of the input", own.Spec.Template.Labels, map[string]string{"job-name": "mine", "app": "x"})
@@ -127,12 +121,9 @@ func TestPrepared_labels(t *testing.T) {
 	job := written()
 	job.Spec.Template.Labels = map[string]string{"app": "x"}
 	got := Prepared(job)
-	if diff := cmp.Diff(got.Spec.Template.Labels, got.Labels); diff != "" || len(got.Labels) != 5 {
-		t.Errorf("labels of the Job are %v, want the 5 of its template %v", got.Labels, got.Spec.Template.Labels)
-	}
-	if len(Job(job).Labels) != 1 {
-		t.Errorf("labels by default are %v, want the one of the template", Job(job).Labels)
-	}
+	Same(t, "labels of the Job", got.Labels, got.Spec.Template.Labels)
+	Same(t, "their number", len(got.Labels), 5)
+	Same(t, "labels by default", Job(job).Labels, job.Spec.Template.Labels)
 	own := map[string]string{"own": "y"}
 	job.Labels = own
 	Same(t, "the labels of a Job with its own", Prepared(job).Labels, own)
@@ -143,7 +134,5 @@ func TestPrepared_clearsTheStatus(t *testing.T) {
 	job := written()
 	job.Status.Active = 3
 	got := Prepared(job)
-	if diff := cmp.Diff(batchv1.JobStatus{}, got.Status); diff != "" || got.Generation != 1 {
-		t.Errorf("generation %d, status (-want +got):\n%s", got.Generation, diff)
-	}
+	Same(t, "generation, status", Pair(got.Generation, got.Status), Pair(int64(1), batchv1.JobStatus{}))
 }

@@ -50,9 +50,7 @@ func TestPodSpec(t *testing.T) {
 		t.Errorf("the input changed (-before +after):\n%s", diff)
 	}
 	Same(t, "the defaults of a template with defaults", PodSpec(got), got)
-	if got := PodSpec(nil); got != nil {
-		t.Errorf("PodSpec(nil) is %v", got)
-	}
+	Same(t, "PodSpec of nil", PodSpec(nil), nil)
 }
 
 func TestDefaultPullPolicy(t *testing.T) {
@@ -62,9 +60,7 @@ func TestDefaultPullPolicy(t *testing.T) {
 		"busybox@sha256:" + hex64: corev1.PullIfNotPresent, "busybox:latest@sha256:" + hex64: corev1.PullAlways,
 		"": corev1.PullIfNotPresent, "Busybox": corev1.PullIfNotPresent, hex64: corev1.PullIfNotPresent,
 	} {
-		if got := PodSpec(&corev1.PodSpec{Containers: []corev1.Container{{Image: image}}}).Containers[0].ImagePullPolicy; got != want {
-			t.Errorf("image %q: got %s, want %s", image, got, want)
-		}
+		Same(t, image, PodSpec(&corev1.PodSpec{Containers: []corev1.Container{{Image: image}}}).Containers[0].ImagePullPolicy, want)
 	}
 }
 
