@@ -1,6 +1,7 @@
 package stories
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate/decide"
+	"github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest"
 )
 
@@ -64,9 +66,7 @@ template:
 	// If the template has the finalizer already, it is not added twice.
 	job.Spec.Template.Finalizers = []string{batchv1.JobTrackingFinalizer}
 	d = mustDecide(t, decide.Snapshot{Job: job, Now: jobtest.Noon()})
-	if f := d.Create[0].Pod().Finalizers; len(f) != 1 {
-		t.Errorf("the finalizers are %v", f)
-	}
+	podtest.Same(t, "finalizers", len(d.Create[0].Pod().Finalizers), 1)
 }
 
 // A pod of a NonIndexed Job has no index. If a Job has its own selector, its pods have only
@@ -99,8 +99,6 @@ func TestActions_names(t *testing.T) {
 		job := specJob(t, "completions: 1\ncompletionMode: "+test.mode)
 		job.Name = test.name
 		d := mustDecide(t, decide.Snapshot{Job: job, Now: jobtest.Noon()})
-		if got := d.Create[0].Pod().GenerateName; got != test.want {
-			t.Errorf("%s of %s: %q, want %q", test.mode, test.name, got, test.want)
-		}
+		podtest.Same(t, fmt.Sprintf("%s of %s", test.mode, test.name), d.Create[0].Pod().GenerateName, test.want)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/internal/classify"
+	"github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/decidetest"
 	"github.com/jobfate/jobfate/test/stories/script"
@@ -55,9 +56,7 @@ func TestAlgorithm_step1_countsInThreePlaces(t *testing.T) {
 			job.Status = batchv1.JobStatus{StartTime: &start, Succeeded: test.succeeded,
 				UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Succeeded: test.uncounted}}
 			d := mustDecide(t, decide.Snapshot{Job: job, Pods: test.pods, Now: start.Time})
-			if len(d.Create) != test.want {
-				t.Errorf("%d pods to create, want %d", len(d.Create), test.want)
-			}
+			podtest.Same(t, "pods to create", len(d.Create), test.want)
 		})
 	}
 }
@@ -83,9 +82,8 @@ func TestAlgorithm_step1_failedPodsSimilarly(t *testing.T) {
 		job.Status = batchv1.JobStatus{StartTime: &start, Failed: test.failed,
 			UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Failed: test.uncounted}}
 		d := mustDecide(t, decide.Snapshot{Job: job, Pods: []*corev1.Pod{podIn(job, 1, corev1.PodFailed)}, Now: start.Time})
-		if got := explain.Of(d).Job().Code == explain.JobEnding; got != test.fails {
-			t.Errorf("failed %d, uncounted %v and one failed pod: Job ends %t, want %t", test.failed, test.uncounted, got, test.fails)
-		}
+		podtest.Same(t, fmt.Sprintf("failed %d, uncounted %v and one failed pod: the Job ends", test.failed, test.uncounted),
+			explain.Of(d).Job().Code == explain.JobEnding, test.fails)
 	}
 }
 
@@ -96,9 +94,7 @@ func TestAlgorithm_listsAreNeverNull(t *testing.T) {
 		job := specJob(t, "completions: 2\nparallelism: 2\ncompletionMode: "+mode)
 		for name, pods := range map[string][]*corev1.Pod{"no pod": nil, "a pod to count": {podIn(job, 1, corev1.PodSucceeded)}} {
 			d := mustDecide(t, decide.Snapshot{Job: job, Pods: pods, Now: job.CreationTimestamp.Time})
-			if d.Status.UncountedTerminatedPods == nil {
-				t.Errorf("%s, %s: the status has no lists", mode, name)
-			}
+			podtest.Same(t, mode+", "+name+": the status has lists", d.Status.UncountedTerminatedPods != nil, true)
 			if st := decidetest.Settle(d, d.Strip...).Status; st != nil && st.UncountedTerminatedPods == nil {
 				t.Errorf("%s, %s: the settled status has no lists", mode, name)
 			}
@@ -142,9 +138,7 @@ func TestAlgorithm_step4_whichPods(t *testing.T) {
 	if st := d.Status; st.Succeeded != 3 || st.Failed != 2 || !slices.Equal(st.UncountedTerminatedPods.Succeeded, []types.UID{"pod-1"}) || len(st.UncountedTerminatedPods.Failed) != 0 {
 		t.Errorf("got %d succeeded, %d failed, %v uncounted; want 3, 2 and p1", st.Succeeded, st.Failed, st.UncountedTerminatedPods)
 	}
-	if got := decidetest.Settle(d, d.Strip...).Status; got.Succeeded != 4 {
-		t.Errorf("settled: %d succeeded, want 4", got.Succeeded)
-	}
+	podtest.Same(t, "settled: succeeded", decidetest.Settle(d, d.Strip...).Status.Succeeded, 4)
 }
 
 // "Even if more than one Pod gets created for the same index, only one of them
@@ -155,9 +149,7 @@ func TestAlgorithm_oneOfTwoPodsOfAnIndexCounts(t *testing.T) {
 	second := first.DeepCopy()
 	second.Name, second.UID = "job-0-again", "uid-again"
 	d := mustDecide(t, decide.Snapshot{Job: job, Now: job.CreationTimestamp.Time, Pods: []*corev1.Pod{first, second}})
-	if d.Status.Succeeded != 1 || d.Status.CompletedIndexes != "0" || len(d.Strip) != 2 {
-		t.Errorf("succeeded %d, completedIndexes %q, %d to strip; want 1, \"0\", 2", d.Status.Succeeded, d.Status.CompletedIndexes, len(d.Strip))
-	}
+	podtest.Same(t, "succeeded, completed, to strip", []any{d.Status.Succeeded, d.Status.CompletedIndexes, len(d.Strip)}, []any{int32(1), "0", 2})
 }
 
 // "We limit the number of UIDs to the order of hundreds, keeping the size of the
@@ -234,37 +226,27 @@ func TestAlgorithm_throttle(t *testing.T) {
 	if d := w.last; d.Status != nil || len(d.Strip) != 0 || len(d.Create) != 2 || decidetest.Settle(d, w.Pods()...).Status != nil {
 		t.Errorf("too soon: status %v, %d to strip, %d to create; want nothing stored and 2 to create", d.Status, len(d.Strip), len(d.Create))
 	}
-	if want := first.Add(5 * time.Second); !w.next.Equal(want) {
-		t.Errorf("next sync at %s, want %s", clock(w.next), clock(want))
-	}
+	podtest.Same(t, "the next sync", w.next, first.Add(5*time.Second))
 
 	// Three of twenty are more than a tenth.
 	w.End("pod-3", 0)
 	w.sync()
-	if w.last.Status == nil || w.Job().Status.Succeeded != 3 {
-		t.Errorf("three of twenty: %d succeeded, want 3", w.Job().Status.Succeeded)
-	}
+	podtest.Same(t, "three of twenty: stored, succeeded", podtest.Pair(w.last.Status != nil, w.Job().Status.Succeeded), podtest.Pair(true, int32(3)))
 	second := w.snapshot().LastStatus
 
 	// Once enough time has passed, one pod is enough.
 	w.End("pod-4", 0)
 	w.sync()
-	if w.last.Status != nil || !w.snapshot().LastStatus.Equal(second) {
-		t.Errorf("one of twenty, too soon: status %v, want none", w.last.Status)
-	}
+	podtest.Same(t, "one of twenty, too soon: stored, last", podtest.Pair(w.last.Status != nil, w.snapshot().LastStatus), podtest.Pair(false, second))
 	w.wait()
-	if w.Job().Status.Succeeded != 4 || w.Now.Sub(second) != 5*time.Second {
-		t.Errorf("%d succeeded after %s, want 4 after 5s", w.Job().Status.Succeeded, w.Now.Sub(second))
-	}
+	podtest.Same(t, "succeeded, after", podtest.Pair(w.Job().Status.Succeeded, w.Now.Sub(second)), podtest.Pair(int32(4), 5*time.Second))
 
 	// Suspending a Job is never delayed.
 	if err := w.EditJob(func(spec *batchv1.JobSpec) { spec.Suspend = new(true) }); err != nil {
 		t.Fatal(err)
 	}
 	w.sync()
-	if w.last.Status == nil {
-		t.Error("the suspension was delayed")
-	}
+	podtest.Same(t, "the suspension is stored at once", w.last.Status != nil, true)
 }
 
 // A failure is added to the backoff record only when its delayed status is stored.
@@ -275,17 +257,11 @@ func TestAlgorithm_throttledFailureCountsOnce(t *testing.T) {
 	for range 3 {
 		w.sync()
 	}
-	if w.snapshot().Backoff.Failures != 0 || w.Job().Status.Failed != 0 || w.made != 20 {
-		t.Errorf("delayed: %d failures remembered, %d counted, %d pods made; want 0, 0, 20", w.snapshot().Backoff.Failures, w.Job().Status.Failed, w.made)
-	}
+	podtest.Same(t, "delayed: failures remembered, counted, pods made", fmt.Sprint(w.snapshot().Backoff.Failures, w.Job().Status.Failed, w.made), "0 0 20")
 	w.wait()
-	if w.snapshot().Backoff.Failures != 1 || w.Job().Status.Failed != 1 || w.made != 20 {
-		t.Errorf("then: %d failures remembered, %d counted, %d pods made; want 1, 1, 20", w.snapshot().Backoff.Failures, w.Job().Status.Failed, w.made)
-	}
+	podtest.Same(t, "then: failures remembered, counted, pods made", fmt.Sprint(w.snapshot().Backoff.Failures, w.Job().Status.Failed, w.made), "1 1 20")
 	w.wait()
-	if want := 10 * time.Second; w.made != 21 || w.Now.Sub(jobtest.Noon()) != want {
-		t.Errorf("replaced after %s with %d pods made, want %s, 21", w.Now.Sub(jobtest.Noon()), w.made, want)
-	}
+	podtest.Same(t, "pods made, and when", podtest.Pair(w.made, w.Now.Sub(jobtest.Noon())), podtest.Pair(21, 10*time.Second))
 }
 
 // § Deleted Jobs: "adding the orphan Pod (Pod for which the Job controller
@@ -302,20 +278,14 @@ func TestAlgorithm_orphans(t *testing.T) {
 	w.CollectGarbage()
 	var c tracking.Controller
 	for _, pod := range w.Pods() {
-		if c.Frees(pod, job) {
-			t.Errorf("%s is freed although its Job exists", shortName(pod))
-		}
-		if !c.Frees(pod, w.Job()) {
-			t.Errorf("%s is not freed although its Job is gone", shortName(pod))
-		}
+		podtest.Same(t, shortName(pod)+" is freed although its Job exists", c.Frees(pod, job), false)
+		podtest.Same(t, shortName(pod)+" is freed when its Job is gone", c.Frees(pod, w.Job()), true)
 	}
 	w.settle()
 	for _, pod := range w.Pods() {
 		w.End(pod.UID, 143)
 	}
-	if len(w.Pods()) != 0 {
-		t.Errorf("left: %v", showPods(w.Pods()))
-	}
+	podtest.Same(t, "pods that are left", showPods(w.Pods()), showPods(nil))
 }
 
 // A pod to adopt counts as a pod of the Job.
@@ -336,9 +306,7 @@ func TestAlgorithm_throttleOfNothing(t *testing.T) {
 	s := w.snapshot()
 	s.LastStatus = s.Now.Add(-time.Second)
 	d := mustDecide(t, s, decide.Throttle(time.Minute, 1))
-	if !d.Idle() || d.Requeue != 0 || len(explain.Of(d).Notes()) != 0 {
-		t.Errorf("idle %t, requeue %s, notes %v; want nothing", d.Idle(), d.Requeue, explain.Of(d).Notes())
-	}
+	podtest.Same(t, "idle, requeue, notes", fmt.Sprint(d.Idle(), d.Requeue, len(explain.Of(d).Notes())), "true 0s 0")
 	s.Job = s.Job.DeepCopy()
 	s.Job.Status.Active = 2
 	d = mustDecide(t, s, decide.Throttle(time.Minute, 1))

@@ -14,6 +14,7 @@ import (
 
 	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/explain"
+	"github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
@@ -162,9 +163,7 @@ func TestThroughput_requestsOfASync(t *testing.T) {
 			}
 			w.advance(time.Second)
 		}
-		if w.made != completions {
-			t.Fatalf("%s: %d pods, want %d", tc.name, w.made, completions)
-		}
+		podtest.Same(t, tc.name+": pods", w.made, completions)
 		for _, goal := range []struct{ qps, pods int }{{50, 2500}, {100, 5000}} {
 			if pods := 60 * goal.qps * (w.made + completions) / w.writes; pods >= goal.pods != tc.enough {
 				t.Errorf("%s: %d pods are created or counted in a minute at %d QPS, by %d requests; at least %d: want %t",

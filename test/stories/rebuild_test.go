@@ -1,10 +1,10 @@
 package stories
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/decide"
+	"github.com/jobfate/jobfate/internal/podtest"
 )
 
 // A record in doubt is computed from the counted pods: it has the failures after the last
@@ -55,18 +56,14 @@ func TestBackoffInDoubt_whatItCounts(t *testing.T) {
 			backoff.Record{Job: job.UID}},
 	} {
 		got := mustDecide(t, decide.Snapshot{Job: job, Pods: test.pods, Now: noon.Add(time.Minute)})
-		if !cmp.Equal(got.Backoff, test.want) {
-			t.Errorf("%s: %+v, want %+v", test.name, got.Backoff, test.want)
-		}
+		podtest.Same(t, test.name, got.Backoff, test.want)
 	}
 	// The remembered record wins if it has more failures, because their pods may be gone.
 	remembered := backoff.Record{Failures: 7, LastFailure: noon.Add(2 * time.Second)}
 	for last, want := range map[time.Duration]int32{time.Second: 7, 2 * time.Second: 7, 3 * time.Second: 1} {
 		got := mustDecide(t, decide.Snapshot{Job: job, Pods: []*corev1.Pod{pod(1, corev1.PodFailed, last)},
 			Now: noon.Add(time.Minute), Backoff: remembered})
-		if got.Backoff.Failures != want {
-			t.Errorf("a pod that failed after %s: %+v, want %d failures", last, got.Backoff, want)
-		}
+		podtest.Same(t, "failures after a pod that failed after "+last.String(), got.Backoff.Failures, want)
 	}
 }
 
@@ -80,9 +77,7 @@ func TestBackoffInDoubt_podsBeyondCompletions(t *testing.T) {
 	got := mustDecide(t, decide.Snapshot{Job: job, Pods: []*corev1.Pod{within, without(beyond), without(succeeded)},
 		Now: job.CreationTimestamp.Add(time.Minute)}).Backoff
 	want := backoff.Record{Job: job.UID, Failures: 1, LastFailure: backoff.FinishTime(within)}
-	if !cmp.Equal(got, want) {
-		t.Errorf("%+v, want %+v", got, want)
-	}
+	podtest.Same(t, "the record", got, want)
 }
 
 // A caller without a memory gets the delay that is due: its zero record may lack failures. A record
@@ -101,9 +96,8 @@ func TestBackoff_zeroRecordMayLackFailures(t *testing.T) {
 		{backoff.Record{Job: job.UID}, 1, 0},
 	} {
 		d := mustDecide(t, decide.Snapshot{Job: job, Pods: []*corev1.Pod{counted}, Now: backoff.FinishTime(counted), Backoff: test.record})
-		if len(d.Create) != test.create || d.Requeue != test.requeue {
-			t.Errorf("with the record %+v: %d pods to create, requeue %s; want %d and %s", test.record, len(d.Create), d.Requeue, test.create, test.requeue)
-		}
+		podtest.Same(t, fmt.Sprintf("with the record %+v: pods to create, requeue", test.record),
+			podtest.Pair(len(d.Create), d.Requeue), podtest.Pair(test.create, test.requeue))
 	}
 }
 
@@ -119,17 +113,13 @@ func TestBackoff_newsDecide(t *testing.T) {
 	doubtful.Job = ""
 	for record, want := range map[backoff.Record]time.Time{remembered: at, doubtful: remembered.LastFailure} {
 		got := mustDecide(t, decide.Snapshot{Job: job, Pods: []*corev1.Pod{news}, Now: at.Add(2 * time.Hour), Backoff: record})
-		if got.Backoff.Failures != 2 || !got.Backoff.LastFailure.Equal(want) {
-			t.Errorf("record %+v: %+v, want 2 failures, the last at %s", record, got.Backoff, want)
-		}
+		podtest.Same(t, fmt.Sprintf("record %+v", record), got.Backoff, backoff.Record{Job: job.UID, Failures: 2, LastFailure: want})
 	}
 	// KEP-3850: a failed pod may move the last failure "only until it is added to the
 	// uncountedTerminatedPods structure".
 	job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Failed: []types.UID{news.UID}}
 	got := mustDecide(t, decide.Snapshot{Job: job, Pods: []*corev1.Pod{news}, Now: at.Add(2 * time.Hour), Backoff: remembered})
-	if got.Backoff.Failures != 1 || !got.Backoff.LastFailure.Equal(remembered.LastFailure) {
-		t.Errorf("once its UID is recorded: %+v, want %+v", got.Backoff, remembered)
-	}
+	podtest.Same(t, "once its UID is recorded", got.Backoff, remembered)
 }
 
 // A Job is suspended, which deletes its pods without counting them, and resumed while they
@@ -147,15 +137,12 @@ func TestBackoffInDoubt_podsThatTerminate(t *testing.T) {
 	}
 	got := mustDecide(t, decide.Snapshot{Job: job, Pods: pods, Now: noon.Add(time.Second)})
 	want := backoff.Record{Job: job.UID, Failures: 1, LastFailure: noon}
-	if !cmp.Equal(got.Backoff, want) || got.Requeue != 9*time.Second {
-		t.Errorf("got %+v, waiting %s, want %+v, waiting 9s", got.Backoff, got.Requeue, want)
-	}
+	podtest.Same(t, "the record, and the delay", podtest.Pair(got.Backoff, got.Requeue), podtest.Pair(want, 9*time.Second))
 	// The time is that of the last deletion, regardless of the order of the pods.
 	later := metav1.NewTime(due.Add(5 * time.Second))
 	pods[50].DeletionTimestamp = &later
-	if got := mustDecide(t, decide.Snapshot{Job: job, Pods: pods, Now: noon.Add(6 * time.Second)}); !got.Backoff.LastFailure.Equal(noon.Add(5 * time.Second)) {
-		t.Errorf("with a pod that was deleted later: %+v, want the last failure at %s", got.Backoff, noon.Add(5*time.Second))
-	}
+	got = mustDecide(t, decide.Snapshot{Job: job, Pods: pods, Now: noon.Add(6 * time.Second)})
+	podtest.Same(t, "the last failure, with a pod that was deleted later", got.Backoff.LastFailure, noon.Add(5*time.Second))
 	pods[50].DeletionTimestamp = &due
 	// Pods in the uncounted lists are in the record.
 	job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{}
@@ -163,9 +150,8 @@ func TestBackoffInDoubt_podsThatTerminate(t *testing.T) {
 		pod.Finalizers = append(pod.Finalizers, batchv1.JobTrackingFinalizer)
 		job.Status.UncountedTerminatedPods.Failed = append(job.Status.UncountedTerminatedPods.Failed, pod.UID)
 	}
-	if got := mustDecide(t, decide.Snapshot{Job: job, Pods: pods, Now: noon.Add(time.Second)}); got.Backoff.Failures != 3 {
-		t.Errorf("with two listed pods: %+v, want 3 failures", got.Backoff)
-	}
+	got = mustDecide(t, decide.Snapshot{Job: job, Pods: pods, Now: noon.Add(time.Second)})
+	podtest.Same(t, "failures with two listed pods", got.Backoff.Failures, 3)
 }
 
 // A pod that a user deletes counts as failed when its deletion begins. For a controller that
@@ -179,15 +165,12 @@ func TestBackoffInDoubt_podThatWasDeletedAndHasEnded(t *testing.T) {
 	look := func(pod *corev1.Pod, record backoff.Record) decide.Decision {
 		return mustDecide(t, decide.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: noon.Add(20 * time.Second), Backoff: record})
 	}
-	if got := look(pod, backoff.Record{Job: job.UID}).Backoff; got.Failures != 1 || !got.LastFailure.Equal(noon) {
-		t.Errorf("while it ends: %+v, want a failure at noon", got)
-	}
+	podtest.Same(t, "while it ends", look(pod, backoff.Record{Job: job.UID}).Backoff, backoff.Record{Job: job.UID, Failures: 1, LastFailure: noon})
 	ended := without(podIn(job, 1, corev1.PodFailed))
 	ended.DeletionTimestamp, ended.DeletionGracePeriodSeconds = &due, &grace
 	for i := range ended.Status.ContainerStatuses {
 		ended.Status.ContainerStatuses[i].State.Terminated.FinishedAt = metav1.NewTime(noon.Add(5 * time.Second))
 	}
-	if got := look(ended, backoff.Record{}).Backoff; got.Failures != 1 || !got.LastFailure.Equal(noon.Add(5*time.Second)) {
-		t.Errorf("after it has ended, and a restart: %+v, want a failure five seconds later", got)
-	}
+	podtest.Same(t, "after it has ended, and a restart", look(ended, backoff.Record{}).Backoff,
+		backoff.Record{Job: job.UID, Failures: 1, LastFailure: noon.Add(5 * time.Second)})
 }

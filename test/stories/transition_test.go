@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/decide"
+	"github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/tracking"
@@ -169,10 +170,6 @@ func TestLegacyPodsAreIgnored(t *testing.T) {
 	legacy := podIn(job, 1, corev1.PodSucceeded)
 	legacy.Finalizers = nil
 	d := mustDecide(t, decide.Snapshot{Job: job, Pods: []*corev1.Pod{legacy}, Now: job.CreationTimestamp.Time})
-	if d.Status.Succeeded != 0 || len(d.Strip) != 0 || len(d.Create) != 1 {
-		t.Fatalf("succeeded %d, %d to strip, %d to create; want 0, 0, 1", d.Status.Succeeded, len(d.Strip), len(d.Create))
-	}
-	if got := d.Create[0].Pod().Finalizers; !cmp.Equal(got, []string{batchv1.JobTrackingFinalizer}) {
-		t.Errorf("the replacement has the finalizers %v", got)
-	}
+	podtest.Same(t, "succeeded, to strip, to create", fmt.Sprint(d.Status.Succeeded, len(d.Strip), len(d.Create)), "0 0 1")
+	podtest.Same(t, "finalizers of the replacement", d.Create[0].Pod().Finalizers, []string{batchv1.JobTrackingFinalizer})
 }
