@@ -132,9 +132,7 @@ func TestAddKind(t *testing.T) {
 			sweep.Status.Job.CompletionTime != nil, sweep.Status.Job.UncountedTerminatedPods, sweep.Status.Note)
 		same(t, "the status", got, "3 succeeded, indexes 0-2, ended true, uncounted &UncountedTerminatedPods{Succeeded:[],Failed:[],}, note kept")
 		job, _ := kube.Get[*batchv1.Job](c.Server, "default", "job")
-		if job.Status.CompletionTime == nil {
-			t.Errorf("the Job beside it: %+v, want it complete", job.Status)
-		}
+		same(t, "the Job beside it is complete", job.Status.CompletionTime != nil, true)
 		events := 0
 		for _, event := range kube.List[*corev1.Event](c.Server, "default") {
 			about := event.InvolvedObject
@@ -146,9 +144,7 @@ func TestAddKind(t *testing.T) {
 				t.Errorf("an event is about %+v, want the Sweep", about)
 			}
 		}
-		if events == 0 {
-			t.Error("no event is about the Sweep")
-		}
+		same(t, "there is an event about the Sweep", events > 0, true)
 		c.noErrors(t)
 	})
 }
@@ -176,8 +172,6 @@ func TestAddKind_invalid(t *testing.T) {
 func TestAnotherStatus_hasEveryField(t *testing.T) {
 	status := reflect.ValueOf(anotherStatus)
 	for i := range status.NumField() {
-		if status.Field(i).IsZero() {
-			t.Errorf("it does not set %s", status.Type().Field(i).Name)
-		}
+		same(t, "it sets "+status.Type().Field(i).Name, !status.Field(i).IsZero(), true)
 	}
 }

@@ -39,9 +39,7 @@ func TestAdmit(t *testing.T) {
 		if err := s.admit(t.Context(), verb); err != nil || (limit.n == 1) != write {
 			t.Errorf("verb %d: got %v, and %d requests wait; a write is %t", verb, err, limit.n, write)
 		}
-		if err := s.admit(stopped, verb); err == nil {
-			t.Errorf("verb %d: admitted after a stop", verb)
-		}
+		same(t, fmt.Sprintf("verb %d: refused after a stop", verb), s.admit(stopped, verb) != nil, true)
 	}
 }
 

@@ -75,9 +75,8 @@ func TestDeletedDuringASync(t *testing.T) {
 						kube.Collector{Server: c.Server}.Run()
 					}
 					stop()
-					if jobs := kube.List[*batchv1.Job](c.Server, "default"); !deleted.Load() || len(jobs) != 0 {
-						t.Errorf("deleted %t, %d Jobs are left, want none", deleted.Load(), len(jobs))
-					}
+					same(t, "deleted", deleted.Load(), true)
+					same(t, "Jobs that are left", len(kube.List[*batchv1.Job](c.Server, "default")), 0)
 					for _, pod := range kube.List[*corev1.Pod](c.Server, "default") {
 						if policy != metav1.DeletePropagationOrphan || len(pod.Finalizers) > 0 {
 							t.Errorf("pod %s is left, with finalizers %v", pod.Name, pod.Finalizers)
@@ -161,9 +160,7 @@ func TestBarrier_isRetried(t *testing.T) {
 		stopped, stop := context.WithCancel(t.Context())
 		stop()
 		tries = 0
-		if err := w.begin(stopped); err == nil {
-			t.Error("without a barrier: want an error")
-		}
+		same(t, "without a barrier: an error", w.begin(stopped) != nil, true)
 	})
 }
 

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -20,13 +21,9 @@ func TestLeaseNames(t *testing.T) {
 		"acme.io/my/controller", "acme.io-my/controller", "acme.io/x", "acme.io/X", "acme/io.x", "acme.io.x/y", "acme.io/x.y", "a/.", "a/-", "a/~!$&'()*+,;=:",
 		"acme.io/" + strings.Repeat("x", 55),
 	} {
-		if _, err := (Options{ManagedBy: managedBy}).complete(); err != nil {
-			t.Errorf("ManagedBy=%s: %v", managedBy, err)
-		}
+		value((Options{ManagedBy: managedBy}).complete())
 		name := LeaseName(managedBy)
-		if errs := validation.IsDNS1123Subdomain(name); len(errs) > 0 {
-			t.Errorf("the lease of %q is %q: %v", managedBy, name, errs)
-		}
+		same(t, fmt.Sprintf("the lease of %q is %q: errors", managedBy, name), validation.IsDNS1123Subdomain(name), nil)
 		if other, ok := names[name]; ok {
 			t.Errorf("%q and %q have the lease %q", managedBy, other, name)
 		}
@@ -73,7 +70,5 @@ func TestOptionsAreChecked(t *testing.T) {
 	if err != nil || o.ManagedBy != DefaultManagedBy || o.Workers != 5 || o.QPS != 20 || o.Burst != 30 || o.BatchPeriod != defaultBatchPeriod || len(o.Namespaces) != 1 {
 		t.Errorf("the zero value: got %+v, %v", o, err)
 	}
-	if o, err := (Options{ReplaceBuiltIn: true}).complete(); err != nil || o.ManagedBy != "" {
-		t.Errorf("ReplaceBuiltIn: got the name %q, %v, want none", o.ManagedBy, err)
-	}
+	same(t, "the name with ReplaceBuiltIn", value((Options{ReplaceBuiltIn: true}).complete()).ManagedBy, "")
 }

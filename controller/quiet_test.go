@@ -30,7 +30,5 @@ func TestQuiet(t *testing.T) {
 		}
 		same(t, "lines", lines, want)
 	}
-	if !quietly(logr.Logger{}).IsZero() {
-		t.Error("quietly has changed a zero logger")
-	}
+	same(t, "a zero logger stays", quietly(logr.Logger{}).IsZero(), true)
 }

@@ -58,9 +58,7 @@ func (b *fixture) remembered() (n int) {
 func TestNewJob(t *testing.T) {
 	job := newJob()
 	b := newSynced(t, job)
-	if result := b.reconcile(t); result.Priority == nil || *result.Priority != 0 {
-		t.Errorf("the priority is %v, want 0", result.Priority)
-	}
+	same(t, "the priority", *b.reconcile(t).Priority, 0)
 	same(t, "writes", b.writes(), []string{"create pods", "patch jobs/status"})
 	same(t, "live reads", b.reads(), 0)
 	// The cache shows neither the pod nor the status: no write is repeated.
@@ -100,9 +98,7 @@ func TestMemory_readsAllPodsAfterAnError(t *testing.T) {
 	for _, view := range []machine.View{{Now: noon}, {Now: noon, Job: invalid, Barrier: "1", JobsVersion: "1", PodsVersion: "1"}} {
 		m := &memory{machine: machine.New(decide.ManagedBy(managedBy)), read: position{"uid", 5}}
 		err := m.begin(view, nil)
-		if (err != nil) != (view.Job != nil) {
-			t.Errorf("got %v", err)
-		}
+		same(t, "there is an error", err != nil, view.Job != nil)
 		same(t, fmt.Sprintf("after %v the next sync reads all pods", err), m.read, position{})
 	}
 }
@@ -306,9 +302,7 @@ func TestExplained(t *testing.T) {
 		{explain.JobBackingOff, 401, 900, "BackingOff"},
 	} {
 		reason := explain.Reason{Code: step.code, Until: at(step.until), Text: "text"}
-		if got := events.explained(reason, at(step.now)); got.Reason != step.want {
-			t.Errorf("%s after %d s: reported %q, want %q", step.code, step.now, got.Reason, step.want)
-		}
+		same(t, fmt.Sprintf("%s after %d s", step.code, step.now), events.explained(reason, at(step.now)).Reason, step.want)
 	}
 }
 
@@ -365,9 +359,7 @@ func TestReconcile_timeIsUp(t *testing.T) {
 	b := newSynced(t, job)
 	ctx, cancel := context.WithTimeout(t.Context(), 0)
 	defer cancel()
-	if result, err := b.Reconcile(ctx, theJob); err != nil || result.RequeueAfter != time.Second {
-		t.Errorf("got %v, %v, want another sync", result, err)
-	}
+	same(t, "the delay of another sync", value(b.Reconcile(ctx, theJob)).RequeueAfter, time.Second)
 	b.reconcile(t)
 	same(t, "writes", b.writes(), []string{"create pods", "patch jobs/status"})
 }

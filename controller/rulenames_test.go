@@ -41,9 +41,9 @@ func TestRuleNames(t *testing.T) {
 			}
 		})
 	}
-	if _, named, err := ruleNames(newJob()); named || err != nil {
-		t.Errorf("without an annotation: got %t, %v, want false, none", named, err)
-	}
+	_, named, err := ruleNames(newJob())
+	must(t, err)
+	same(t, "named without an annotation", named, false)
 }
 
 func TestPodName(t *testing.T) {

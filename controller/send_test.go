@@ -58,9 +58,8 @@ func TestSend(t *testing.T) {
 			t.Errorf("%s of a missing object: got %v, want not found", tc.r.Verb, err)
 		}
 	}
-	if _, err := newFixture(t).send(t.Context(), machine.Request{Verb: 99}); err == nil {
-		t.Error("an unknown verb: want an error")
-	}
+	_, err := newFixture(t).send(t.Context(), machine.Request{Verb: 99})
+	same(t, "an unknown verb is an error", err != nil, true)
 }
 
 // script is a machine with given batches of requests.
@@ -118,9 +117,7 @@ func TestDrive_concurrentRequests(t *testing.T) {
 			t.Errorf("sent %d in %v, %d at the same time, want 11, 4s, 4", all.Load(), time.Since(began), most.Load())
 		}
 		for _, err := range m.errs {
-			if !errors.Is(err, errCut) {
-				t.Errorf("answered with %v, want the unchanged error", err)
-			}
+			same(t, "the unchanged error", errors.Is(err, errCut), true)
 		}
 		same(t, "answers", len(m.errs), 11)
 	})
@@ -137,9 +134,7 @@ func TestDrive_stops(t *testing.T) {
 		if deadline, ok := r.Context().Deadline(); !ok || time.Until(deadline) > requestTimeout {
 			t.Errorf("the request has until %v, want a deadline", deadline)
 		}
-		if err := r.Context().Err(); err != nil {
-			t.Errorf("the request that had begun: %v", err)
-		}
+		same(t, "the error of the request that had begun", r.Context().Err(), nil)
 		return nil, errCut
 	}).sender(t)
 	if m := (&script{batches: [][]machine.Request{reads(3)}}); s.drive(ctx, m, 1) || sent != 1 || len(m.errs) != 0 {
@@ -147,9 +142,7 @@ func TestDrive_stops(t *testing.T) {
 	}
 	job := newJob()
 	b := newSynced(t, job)
-	if result, err := b.Reconcile(ctx, theJob); err != nil || result.RequeueAfter != 0 {
-		t.Errorf("got %v, %v, want nothing more", result, err)
-	}
+	same(t, "the delay", value(b.Reconcile(ctx, theJob)).RequeueAfter, 0)
 	same(t, "writes", b.writes(), nil)
 	same(t, "events", b.sent(), nil)
 }
@@ -186,9 +179,7 @@ func TestEventsPerSync(t *testing.T) {
 	for _, e := range b.sent() {
 		sent[strings.Fields(e)[1]]++
 	}
-	if sent["SuccessfulCreate"] != eventsPerSync || sent["FailedCreate"] != 1 {
-		t.Errorf("sent %v, want %d SuccessfulCreate and 1 FailedCreate", sent, eventsPerSync)
-	}
+	same(t, "sent SuccessfulCreate, FailedCreate", []int{sent["SuccessfulCreate"], sent["FailedCreate"]}, []int{eventsPerSync, 1})
 }
 
 // The number of requests in flight is what the rate limit admits in a fifth of a second.

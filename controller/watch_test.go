@@ -54,9 +54,7 @@ func TestNamespaces(t *testing.T) {
 		c.createNamespace(t, "late")
 		c.createWith(t, "late", batchv1.JobSpec{}, "job")
 		time.Sleep(20 * time.Second)
-		if err := mgr.ready(nil); err != nil {
-			t.Errorf("ready: got %v, want nothing: the namespace exists", err)
-		}
+		same(t, "ready, since the namespace exists", mgr.ready(nil), nil)
 		c.work()
 		stop()
 		for _, name := range []string{"a", "b", "late", "other"} {
@@ -149,9 +147,7 @@ func TestDropUnused(t *testing.T) {
 	want = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "web-uid",
 		ResourceVersion: "5", OwnerReferences: foreign.OwnerReferences}}
 	same(t, "a pod of a ReplicaSet", kept(foreign), want)
-	if got, err := drop("other"); got != "other" || err != nil {
-		t.Errorf("not a pod: got %v, %v, want it unchanged", got, err)
-	}
+	same(t, "what is not a pod", value(drop("other")), "other")
 }
 
 // A pod whose owner reference has the UID of a Job but names another kind does not belong to the
@@ -161,10 +157,8 @@ func TestOwnerReferenceOfAnotherKind(t *testing.T) {
 	lies := newPod(job, "lies", "5", func(pod *corev1.Pod) { pod.OwnerReferences[0].APIVersion = "batch.example.com/v1" })
 	b := newSynced(t, job, lies)
 	same(t, "pods of the Job", len(b.store.pods.read(job, position{}).all), 0)
-	listed, err := b.send(t.Context(), machine.Request{Verb: machine.ListPods, Namespace: "default"})
-	if list, ok := listed.(*corev1.PodList); err != nil || !ok || len(list.Items) != 0 {
-		t.Errorf("the list is %v, %v, want no pods", listed, err)
-	}
+	listed := value(b.send(t.Context(), machine.Request{Verb: machine.ListPods, Namespace: "default"}))
+	same(t, "pods in the list", len(listed.(*corev1.PodList).Items), 0)
 }
 
 // priorityRecorder is a queue that records the priority of each item.

@@ -12,13 +12,18 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// controller/README.md gives a reason for each verb that the manifests allow, and for no other.
-func TestPermissionsAreDocumented(t *testing.T) {
-	document, err := os.ReadFile("../README.md")
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, table, _ := strings.Cut(string(document), "| resource | verbs | why |\n| --- | --- | --- |\n")
+	return string(text)
+}
+
+// controller/README.md gives a reason for each verb that the manifests allow, and for no other.
+func TestPermissionsAreDocumented(t *testing.T) {
+	_, table, _ := strings.Cut(read(t, "../README.md"), "| resource | verbs | why |\n| --- | --- | --- |\n")
 	table, _, _ = strings.Cut(table, "\n\n")
 	documented := map[string]bool{} // by resource and verb
 	resource := ""
@@ -35,16 +40,12 @@ func TestPermissionsAreDocumented(t *testing.T) {
 			documented[resource+" "+verb] = true
 		}
 	}
-	var manifests []byte
+	var manifests []string
 	for _, file := range []string{"base/account.yaml", "base/metrics.yaml", "all-namespaces/rbac.yaml", "one-namespace/rights/rbac.yaml"} {
-		manifest, err := os.ReadFile("deploy/" + file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		manifests = append(append(manifests, manifest...), "\n---\n"...)
+		manifests = append(manifests, strings.Split(read(t, "deploy/"+file), "\n---\n")...)
 	}
 	granted := map[string]bool{}
-	for _, manifest := range strings.Split(string(manifests), "\n---\n") {
+	for _, manifest := range manifests {
 		var role rbacv1.ClusterRole // a Role has the same fields
 		if err := yaml.Unmarshal([]byte(manifest), &role); err != nil {
 			t.Fatal(err)

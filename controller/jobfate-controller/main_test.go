@@ -2,7 +2,6 @@ package main
 
 import (
 	"flag"
-	"os"
 	"strings"
 	"testing"
 
@@ -14,18 +13,12 @@ import (
 func TestManifestsNameTheLease(t *testing.T) {
 	var s settings
 	s.register(flag.NewFlagSet("", flag.ContinueOnError))
-	account, err := os.ReadFile("deploy/base/account.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := "resourceNames: [" + controller.LeaseName(s.ManagedBy) + "]"; !strings.Contains(string(account), want) {
+	account := read(t, "deploy/base/account.yaml")
+	if want := "resourceNames: [" + controller.LeaseName(s.ManagedBy) + "]"; !strings.Contains(account, want) {
 		t.Errorf("deploy/account.yaml: want %q in it", want)
 	}
-	deployment, err := os.ReadFile("deploy/base/deployment.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := " --managed-by=" + s.ManagedBy + " "; !strings.Contains(string(deployment), want) {
+	deployment := read(t, "deploy/base/deployment.yaml")
+	if want := " --managed-by=" + s.ManagedBy + " "; !strings.Contains(deployment, want) {
 		t.Errorf("deploy/deployment.yaml: want %q in it", want)
 	}
 }
