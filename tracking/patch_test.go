@@ -64,9 +64,7 @@ func apply(t *testing.T, pod *corev1.Pod, patch []byte) *corev1.Pod {
 	if err := json.Unmarshal(patch, &p); err != nil {
 		t.Fatalf("%s: %v", patch, err)
 	}
-	if p.Metadata.UID != pod.UID {
-		t.Fatalf("the patch is for %s, the pod is %s", p.Metadata.UID, pod.UID)
-	}
+	Same(t, "the UID in the patch", p.Metadata.UID, pod.UID)
 	pod = pod.DeepCopy()
 	for _, ref := range p.Metadata.OwnerReferences {
 		pod.OwnerReferences = slices.DeleteFunc(pod.OwnerReferences, func(r metav1.OwnerReference) bool { return r.UID == ref.UID })

@@ -286,9 +286,8 @@ func TestMatch_namesItsPod(t *testing.T) {
 		t.Error("Match has changed the class")
 	}
 	// A pod that is classified later is still in their class.
-	if c := of.Classify(Pod("c", fail), classify.Owned, false, &shared); c.Class != a.Class {
-		t.Error("after Match, a third pod is in another class")
-	}
+	c := of.Classify(Pod("c", fail), classify.Owned, false, &shared)
+	Same(t, "after Match, a third pod is in the class", c.Class == a.Class, true)
 }
 
 // Without a limit per index, the limit of the Job stays; a failure policy asks for failed pods even if the replacement

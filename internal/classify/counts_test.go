@@ -121,8 +121,6 @@ func TestFailuresOfAnIndexInARow(t *testing.T) {
 	}{{true, 1, 1}, {false, 1, 2}, {true, 2, 3}, {false, 2, 4}} {
 		pod = classify.CountsOf(&names, pod).Next(tc.counted).Annotations(&names)
 		got := classify.CountsOf(&names, pod)
-		if got.Failures != tc.failures || got.Total() != tc.total {
-			t.Fatalf("after failure %d: %+v, want %d failures and %d in all", i+1, got, tc.failures, tc.total)
-		}
+		Same(t, fmt.Sprintf("after failure %d: failures, and all", i+1), Pair(got.Failures, got.Total()), Pair(tc.failures, tc.total))
 	}
 }

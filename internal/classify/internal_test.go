@@ -30,9 +30,7 @@ func TestCompileSelector(t *testing.T) {
 			t.Errorf("%v is not valid", l)
 		}
 	}
-	if !areValid(all, generated) {
-		t.Error("all together are not valid")
-	}
+	Same(t, "all together are valid", areValid(all, generated), true)
 	exists := []metav1.LabelSelectorRequirement{{Key: "b", Operator: metav1.LabelSelectorOpExists}}
 	s, _ := compileSelector(&metav1.LabelSelector{MatchLabels: map[string]string{"a": "x"}, MatchExpressions: exists}, generated)
 	if s.matches(map[string]string{"a": "x"}) || !s.matches(map[string]string{"a": "x", "b": "y"}) {

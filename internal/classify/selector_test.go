@@ -23,9 +23,7 @@ func TestSelector(t *testing.T) {
 			job.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{key: value}}
 			want, wantErr := metav1.LabelSelectorAsSelector(job.Spec.Selector)
 			got, err := classify.Of(job, names, classify.Options{})
-			if (err == nil) != (wantErr == nil) {
-				t.Errorf("%q=%q: got error %v, want %v", key, value, err, wantErr)
-			}
+			Same(t, fmt.Sprintf("%q=%q: there is an error", key, value), err != nil, wantErr != nil)
 			if err != nil || wantErr != nil {
 				continue
 			}
