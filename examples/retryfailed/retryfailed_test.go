@@ -101,29 +101,23 @@ func ExampleFailed() {
 // Unfinished also returns the indexes that the Job had not started.
 func TestUnfinished(t *testing.T) {
 	job := example()
-	one := int32(1)
-	job.Spec.MaxFailedIndexes = &one
-	job, err := play(job, indexset.Of(0, 1, 2, 3))
-	if err != nil {
-		t.Fatal(err)
-	}
-	next, err := retryfailed.Unfinished(job, "suites-2")
-	if err != nil {
-		t.Fatal(err)
-	}
+	job.Spec.MaxFailedIndexes = new(int32(1))
+	next := must(retryfailed.Unfinished(must(play(job, indexset.Of(0, 1, 2, 3))), "suites-2"))
 	if got, want := next.Annotations[retryfailed.Annotation], "0-3,5-9"; got != want {
 		t.Errorf("indexes to run again: got %s, want %s", got, want)
 	}
-	if _, err := play(next, indexset.Set{}); err != nil {
-		t.Errorf("the API server would reject the Job: %v", err)
+	must(play(next, indexset.Set{})) // the API server accepts the Job
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
 	}
+	return v
 }
 
 func TestErrors(t *testing.T) {
-	done, err := play(example(), indexset.Set{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	done := must(play(example(), indexset.Set{}))
 	damaged := done.DeepCopy()
 	damaged.Annotations = map[string]string{retryfailed.Annotation: "3-1"}
 	for _, test := range []struct {
