@@ -86,7 +86,7 @@ func nested(v group.View, inner map[types.UID]*cluster) group.View {
 // group, that of a group once in the outer group, for the reason for which it has ended, and all groups end.
 func TestNested_laws(t *testing.T) {
 	reached := map[group.Action]int{}
-	rapid.Check(t, func(t *rapid.T) {
+	lives := func(t *rapid.T) {
 		outer, policy, inner := newCluster(drawPolicy(t), members[:3]...), drawPolicy(t), map[types.UID]*cluster{}
 		decided, now, failing := map[string]bool{}, 0, rapid.SliceOfN(rapid.Bool(), 60, 60).Draw(t, "failing")
 		sync := func(c *cluster) (sent int) {
@@ -154,8 +154,12 @@ func TestNested_laws(t *testing.T) {
 				t.Fatalf("the group does not end: %s", textOf(outer.owner.State))
 			}
 		}
-	})
-	if reached[group.RestartMember] == 0 || reached[group.RestartGroup] == 0 || reached[group.FailGroup] == 0 {
-		t.Errorf("the outer group decides %v, want all kinds", reached)
 	}
+	for range 5 { // in one of a hundred runs the outer group is not restarted
+		rapid.Check(t, lives)
+		if reached[group.RestartMember] > 0 && reached[group.RestartGroup] > 0 && reached[group.FailGroup] > 0 {
+			return
+		}
+	}
+	t.Errorf("the outer group decides %v, want all kinds", reached)
 }

@@ -51,7 +51,7 @@ const (
 
 // lines returns the lines of the timeline in the order of time.
 func (t timeline) lines() []timelineLine {
-	var all []timelineLine
+	all := make([]timelineLine, 0, t.most())
 	for _, e := range t.Happened {
 		all = append(all, timelineLine{at: e.At, rank: ofEvent, color: cyan,
 			what: lineText{one: e.Text, important: true}, text: e.Text})
@@ -93,6 +93,18 @@ func (t timeline) lines() []timelineLine {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.rank, b.rank))
 	})
 	return all
+}
+
+// most is the maximum number of lines.
+func (t timeline) most() int {
+	n := len(t.Happened) + len(t.Conditions) + len(t.statusTexts) + len(t.Waits)
+	for _, lane := range t.Lanes {
+		n += 2*len(lane.Pods) + len(lane.Waits)
+		for i := range lane.Pods {
+			n += len(lane.Pods[i].Restarted)
+		}
+	}
+	return n
 }
 
 var starts = lineText{subject: "pod", one: "starts", many: "start"}
