@@ -22,6 +22,7 @@ type clue struct {
 	text   string
 	of     string // see clues
 	object string // its kind and name, for advice
+	saying *saying
 }
 
 // clues lists what a message may name, in the order of their rank.
@@ -34,15 +35,29 @@ var clues = []struct {
 	{"value", (*facts).value},
 }
 
-// clueIn returns the first clue in the message of a container.
+// clueIn returns the first clue in the message of a container, and what saying it is.
 func (f *facts) clueIn(container, message string) clue {
+	in := [2]string{container, message}
+	if _, known := f.clues[in]; !known {
+		f.clues[in] = f.findClue(container, message)
+	}
+	return f.clues[in]
+}
+
+func (f *facts) findClue(container, message string) clue {
+	is := clue{saying: sayingIn(message)}
 	c := cmp.Or(f.containerNamed(container), &corev1.Container{Name: container})
 	for _, of := range clues {
-		if text, object := of.find(f, c, message); text != "" {
-			return clue{text, of.of, object}
+		if of.of == "account" && (is.saying == nil || !is.saying.account) {
+			continue
+		}
+		is.text, is.object = of.find(f, c, message)
+		if is.text != "" {
+			is.of = of.of
+			return is
 		}
 	}
-	return clue{}
+	return is
 }
 
 // heapLimit matches the options that limit a heap.
@@ -322,15 +337,17 @@ var quoted = regexp.MustCompile("[\"'`]([^\"'`\\s]{3,80})[\"'`]")
 // particular matches what is seldom in two messages by chance: an ARN, and a name with underscores.
 var particular = regexp.MustCompile(`\barn:[\w:/.-]+\w|\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+\b`)
 
-// frame matches the lines of a stack.
-var frame = regexp.MustCompile(`(?m)^\s*(at |File "|\^|\.\.\. ).*$`)
-
 // namesIn returns what the end of a message names, in order: servers, by address, by a name with at least two dots or
 // by one with a port; words in quotes; and what is particular otherwise.
 func namesIn(message string) (names []string) {
 	const last = 4
-	lines := strings.FieldsFunc(frame.ReplaceAllString(message, ""), func(r rune) bool { return r == '\n' })
-	end := strings.Join(lines[max(0, len(lines)-last):], "\n")
+	var lines []string
+	for _, line := range slices.Backward(strings.Split(strings.TrimSpace(message), "\n")) {
+		if len(lines) < last && !frame.MatchString(line) {
+			lines = append(lines, line)
+		}
+	}
+	end := strings.Join(lines, "\n")
 	for _, m := range quoted.FindAllStringSubmatch(end, -1) {
 		names = append(names, m[1])
 	}

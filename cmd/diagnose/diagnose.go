@@ -136,11 +136,9 @@ type found struct {
 	how string
 	// signs is how a pod failed.
 	signs fault
-	// differs is what sets the way in which a pod failed apart. clue is what its message names, and saying what many
-	// programs say.
+	// differs is what sets the way in which a pod failed apart. clue is what its message names.
 	differs contrast
 	clue    clue
-	saying  *saying
 	message string // of the container or the event
 	// failing says that pods failed as this one did until the deadline of the Job.
 	failing bool

@@ -53,6 +53,7 @@ type facts struct {
 	digest    Digest               // of the failed pods
 	failure   found                // why the Job has failed
 	holding   map[string]string    // by resource, who has most of it; filled when it is asked for
+	clues     map[[2]string]clue   // by container and message; the same
 }
 
 // record is the classification of a pod of the Job.
@@ -65,7 +66,8 @@ func newFacts(d decide.Decision, evidence []Evidence) *facts {
 		return nil
 	}
 	f := &facts{Facts: from, world: newWorld(evidence), explained: explain.Of(d), decision: d, pods: from.Pods(),
-		others: from.Others(), deleted: make(map[types.UID]string, len(d.Delete)), holding: map[string]string{}}
+		others: from.Others(), deleted: make(map[types.UID]string, len(d.Delete)), holding: map[string]string{},
+		clues: map[[2]string]clue{}}
 	f.near = f.around[f.Job.Namespace]
 	if f.near == nil {
 		f.near = crowdOf(either(len(f.around) > 0, nil, f.others))

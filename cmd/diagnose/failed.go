@@ -285,7 +285,7 @@ func (f *facts) show(c *found, r *record) {
 	c.pods, c.pod, c.container, c.node = []string{r.Pod.Name}, r.Pod.Name, c.signs.Container, r.Pod.Spec.NodeName
 	c.evidence, c.differs = []string{"pod/" + r.Pod.Name}, contrast{}
 	c.message = cmp.Or(c.signs.End, &corev1.ContainerStateTerminated{}).Message
-	c.clue, c.saying = f.clueIn(c.container, c.message), sayingIn(c.message)
+	c.clue = f.clueIn(c.container, c.message)
 	c.object = c.clue.object
 	if g := f.digest.groupOfPod(r); g != nil {
 		c.differs = g.differs

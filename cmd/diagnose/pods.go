@@ -207,13 +207,14 @@ func (a *symptom) found(f *facts) (c found) {
 	}
 	s, pod := a.signs[a.most], a.pods[a.most]
 	c.pod, c.container, c.node = pod.Name, s.container, cmp.Or(s.node, pod.Spec.NodeName)
+	clue := f.clueIn(s.container, s.says)
 	c.text = joined("; ", fmt.Sprintf("%d of %s %s: %s", len(a.pods), count(f.Progress.Active, "active pod"), a.cannot,
-		s.text), f.clueIn(s.container, s.says).text)
-	c.evidence, c.how = []string{cmp.Or(s.about, "pod/"+pod.Name)}, adviceIn(s.says)
-	c.message = s.says
-	if s.says == "" {
-		c.message = s.text
+		s.text), clue.text)
+	c.evidence, c.how = []string{cmp.Or(s.about, "pod/"+pod.Name)}, "Fix what it says."
+	if clue.saying != nil {
+		c.how = clue.saying.advice
 	}
+	c.message = cmp.Or(s.says, s.text)
 	if s.event != nil {
 		c.evidence = append(c.evidence, f.eventText(s.event))
 	}

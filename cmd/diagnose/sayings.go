@@ -257,11 +257,6 @@ func sayingIn(message string) *saying {
 	return nil
 }
 
-// adviceIn returns the advice on a message.
-func adviceIn(message string) string {
-	return cmp.Or(sayingIn(message), &saying{advice: "Fix what it says."}).advice
-}
-
 // WholeLog begins the part of an advice that says where the log is.
 const WholeLog = " The whole log: "
 
@@ -272,7 +267,7 @@ func said() (all []mishap) {
 	for i := range sayings {
 		s := &sayings[i]
 		all = append(all, mishap{"a container says " + s.means, s.advice + wholeLog, func(_ *facts, c *found) bool {
-			return c.container != "" && c.saying == s
+			return c.container != "" && c.clue.saying == s
 		}})
 	}
 	return all
@@ -280,9 +275,6 @@ func said() (all []mishap) {
 
 // account says from where a container has its credentials, if a server does not accept them.
 func (f *facts) account(c *corev1.Container, message string) (text, object string) {
-	if s := sayingIn(message); s == nil || !s.account {
-		return "", ""
-	}
 	var from []string
 	for _, v := range c.Env {
 		if ref := cmp.Or(v.ValueFrom, &corev1.EnvVarSource{}).SecretKeyRef; ref != nil {

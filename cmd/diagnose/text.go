@@ -70,22 +70,28 @@ func oneLine(message string) string {
 	return strings.Join(strings.Fields(strings.ToValidUTF8(message, "")), " ")
 }
 
-// failure matches a line of a message that is likely to say what went wrong.
-var failure = regexp.MustCompile(`(?i)error|exception|caused by|fatal|panic|fail|denied|refused|cannot|can't|could not|` +
-	`not found|invalid|no such|timed out|killed`)
+// failing lists what lines that say what went wrong are likely to have.
+var failing = []string{"error", "exception", "caused by", "fatal", "panic", "fail", "denied", "refused", "cannot",
+	"can't", "could not", "not found", "invalid", "no such", "timed out", "killed"}
 
-// essence returns a message or, of one that is long, the lines that are likely to say what went wrong: the last ones.
+// frame matches a line of a stack.
+var frame = regexp.MustCompile(`^\s*(at |File "|\^|\.\.\. )`)
+
+// essence returns a message or, of one that is long, the last lines that are likely to say what went wrong.
 func essence(message string) string {
 	const long, most = 400, 2
 	if len(message) <= long {
 		return message
 	}
-	lines := strings.FieldsFunc(frame.ReplaceAllString(message, ""), func(r rune) bool { return r == '\n' })
-	said := slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return !failure.MatchString(line) })
-	if len(said) == 0 || len(said) == len(lines) {
-		return message
+	lines := strings.Split(strings.TrimSpace(message), "\n")
+	var said []string
+	for _, line := range slices.Backward(lines) {
+		if len(said) < most && speaks(line, failing...) && !frame.MatchString(line) {
+			said = append(said, line)
+		}
 	}
-	return "… " + strings.Join(said[max(0, len(said)-most):], "\n")
+	slices.Reverse(said)
+	return either(len(said) == 0 || len(lines) <= most, message, "… "+strings.Join(said, "\n"))
 }
 
 // mentions reports whether a text has one of the parts.

@@ -119,10 +119,10 @@ func madeUpFor(in Objects, r *report) bool {
 	job := in.Jobs[at].Job
 	of := cmp.Or(metav1.GetControllerOfNoCopy(job), &metav1.OwnerReference{})
 	return slices.ContainsFunc(in.Jobs, func(m *kubefile.Manifest) bool {
-		same := metav1.IsControlledBy(m.Job, &metav1.ObjectMeta{UID: of.UID}) && of.Kind == "CronJob" ||
+		later := m.Job.Status.CompletionTime != nil && m.Job.CreationTimestamp.After(job.CreationTimestamp.Time)
+		return later && (of.Kind == "CronJob" && metav1.IsControlledBy(m.Job, &metav1.ObjectMeta{UID: of.UID}) ||
 			job.Namespace == m.Job.Namespace && equality.Semantic.DeepEqual(job.Spec.Template.Spec.Containers,
-				m.Job.Spec.Template.Spec.Containers)
-		return same && m.Job.Status.CompletionTime != nil && m.Job.CreationTimestamp.After(job.CreationTimestamp.Time)
+				m.Job.Spec.Template.Spec.Containers))
 	})
 }
 
