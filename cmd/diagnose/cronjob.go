@@ -44,7 +44,8 @@ type CronJob struct {
 	Events []Moment
 }
 
-// OfCronJob returns the diagnosis of a CronJob. jobs may have those of others. evidence.NextRun must be set.
+// OfCronJob returns the diagnosis of a CronJob. jobs may have those of others; nil means that they are
+// not known. evidence.NextRun must be set.
 func OfCronJob(of *batchv1.CronJob, jobs []*batchv1.Job, now time.Time, evidence Evidence) CronJob {
 	c := &cronFacts{of: of, world: newWorld([]Evidence{evidence}), now: now, jobs: jobs}
 	c.events = c.about("CronJob", of.Namespace, of.Name)
@@ -467,6 +468,9 @@ func (c *cronFacts) ends() {
 // gone says how many of the last Jobs have failed, by the events, if none of them is given; without an event, none has.
 func (c *cronFacts) gone() (last *corev1.Event, text string) {
 	n := 0
+	if c.jobs == nil {
+		return nil, ""
+	}
 	for _, e := range slices.Backward(c.events) {
 		message := strings.TrimPrefix(oneLine(e.Message), "Saw completed job: ")
 		name, condition, ended := strings.Cut(message, ", condition: ")
@@ -506,8 +510,8 @@ func (c *cronFacts) outgrown() string {
 	for _, t := range slices.Backward(took) {
 		parts = append(parts, duration.HumanDuration(t))
 	}
-	return "the last " + count(n, "Job") + " failed at the deadline of " + duration.HumanDuration(deadline) +
-		" (activeDeadlineSeconds); those before that succeeded took " + strings.Join(parts, ", ")
+	return "the last " + either(n == 1, "Job", count(n, "Job")) + " failed at the deadline of " +
+		duration.HumanDuration(deadline) + " (activeDeadlineSeconds); those before that succeeded took " + strings.Join(parts, ", ")
 }
 
 // changed says what differs between the templates of the last Job that succeeded and of the first one after it that

@@ -98,7 +98,7 @@ func (d Diagnosis) Causes() []Cause {
 	}
 	if lost {
 		all[0].Text += "; the Job can only fail"
-		if len(f.digest.Groups) > 0 && all[0].Advice == "" {
+		if len(f.digest.Groups) > 0 && (all[0].Advice == "" || all[0].Code == explain.JobRunning) {
 			c := found{text: all[0].Text}
 			f.show(&c, f.digest.Groups[0].example)
 			all[0].Advice = f.cause(row{advice: f.adviceOn(&c)}, c, AttentionNone).Advice

@@ -115,6 +115,11 @@ func (f *facts) running(last bool) (c found) {
 		c.reason.Text = joined("; ", c.reason.Text, c.clue.text)
 		c.pods, c.how = nil, textIf(f.digest.Given > 1 || evicted, f.adviceOn(&c))
 	}
+	if c.reason.Text != "" && f.digest.Given == 0 && f.digest.says != "" {
+		f.addGone(&c)
+		c.reason.Text += "; failed before: " + f.digest.Line(1)
+		c.how = f.adviceOn(&c)
+	}
 	if c.reason.Text != "" {
 		c.reason.Text = joined("; ", c.reason.Text, f.startedAgain()) + f.lastTry()
 	}

@@ -81,10 +81,13 @@ func tooLate(f *facts) (c found) {
 	return c
 }
 
-// again finds that a pod runs after several failed in the same way, and none succeeded. A pod that runs for longer than
-// these may be well.
+// again finds that a pod runs after several failed in the same way, or are gone with events, and none succeeded. A pod
+// that runs for longer than these may be well.
 func again(f *facts) (c found) {
-	first := f.oldest()
+	first, gone := f.oldest(), f.digest.says != "" && f.digest.Given == 0 && f.digest.Gone > 1
+	if first != nil && gone && f.Progress.Succeeded == 0 {
+		return running(f)
+	}
 	if len(f.digest.Groups) == 0 || first == nil {
 		return c
 	}

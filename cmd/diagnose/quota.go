@@ -1,7 +1,9 @@
 package diagnose
 
 import (
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -89,4 +91,36 @@ func (f *facts) usage(refusal string) string {
 	first, _, _ := strings.Cut(m[2], "=")
 	return textIf(len(now) > 0, "; now "+strings.Join(now, ", ")+" are used") +
 		f.have(first, func(*corev1.Pod) bool { return true })
+}
+
+// used matches what the kubelet says of a container of a pod that it evicts (pkg/kubelet/eviction/helpers.go).
+var used = regexp.MustCompile(`Threshold quantity: ([0-9A-Za-z]+), .*was using ([0-9A-Za-z]+), request is`)
+
+// innocent reports whether a pod was evicted that used less than a hundredth of what the node should have left.
+func innocent(message string) bool {
+	m := used.FindStringSubmatch(message)
+	if m == nil {
+		return false
+	}
+	least, err := resource.ParseQuantity(m[1])
+	own, also := resource.ParseQuantity(m[2])
+	return err == nil && also == nil && own.AsApproximateFloat64() < least.AsApproximateFloat64()/100
+}
+
+// endedInQuota finds that pods which have ended take a quota of the number of objects.
+func endedInQuota(f *facts) (c found) {
+	c = refused("exceeded quota")(f)
+	owners := map[string]int{}
+	for _, pod := range f.neighbours() {
+		if hasEnded(pod) && pod.Namespace == f.Job.Namespace {
+			owners[ownedBy(pod)]++
+		}
+	}
+	if !mentions(c.text, "requested: count/pods") || len(owners) == 0 {
+		return found{}
+	}
+	for _, of := range slices.Sorted(maps.Keys(owners)) {
+		c.text += "; " + count(owners[of], "pod") + of + " that ended"
+	}
+	return c
 }

@@ -104,8 +104,8 @@ var causes = slices.Concat([]row{
 		job: held(workloadStopped)},
 	{code: "QueueMissing", attention: AttentionStuck, group: groupSuspended,
 		means: "the LocalQueue or ClusterQueue of Kueue's Workload does not exist",
-		advice: "Create the queue that the message names, or give the Job another one (label " +
-			"kueue.x-k8s.io/queue-name).",
+		advice: "Give the Job the name of a queue that exists (label kueue.x-k8s.io/queue-name), or create the queue " +
+			"that the message names.",
 		job: held(workloadMissing)},
 	{code: "AdmissionCheck", attention: AttentionHeld, group: groupSuspended,
 		means:  "Kueue has reserved quota, and an admission check is not ready",
@@ -157,6 +157,9 @@ var causes = slices.Concat([]row{
 		means:  "a quota rejects new pods, and pods of another Job or owner take it and have not started",
 		advice: "See why the pods of OBJECT do not start: what they take is free for others once they are gone.",
 		job:    heldIdle},
+	{code: "QuotaExceeded", means: "a quota of the number of pods rejects new ones, and counts pods that have ended",
+		advice: "Pods that have ended count towards count/pods, not towards pods: delete the Jobs that have ended, " +
+			"or set their spec.ttlSecondsAfterFinished.", job: endedInQuota},
 	{code: "QuotaExceeded", means: "an event says that a quota rejects new pods, and none was created later",
 		advice: "Raise the quota, lower the requests or the parallelism, or wait until pods of the namespace, which " +
 			"may be those of this Job, end.", job: refused("exceeded quota", "insufficient quota")},
@@ -554,8 +557,8 @@ var causes = slices.Concat([]row{
 		means:  "the wanted number of pods is active, all of them run, and one more failure makes the Job fail",
 		advice: "HOW To keep what it has done so far, raise spec.backoffLimit while it runs.", job: lastTryRuns},
 	{code: explain.JobRunning, attention: AttentionWait, group: groupRunning,
-		means: "the wanted number of pods is active, and three or more failed in the same way before, and none " +
-			"succeeded",
+		means: "the wanted number of pods is active, three or more failed in the same way before, or several that " +
+			"are gone, and none succeeded",
 		advice: "HOW The pod that runs now may fail in the same way.", job: again},
 	{code: explain.JobRunning, attention: AttentionWait, group: groupRunning,
 		means: "the wanted number of pods is active, and at the pace of those that succeeded the Job reaches its " +
