@@ -510,8 +510,9 @@ func (c *cronFacts) outgrown() string {
 	for _, t := range slices.Backward(took) {
 		parts = append(parts, duration.HumanDuration(t))
 	}
-	return "the last " + either(n == 1, "Job", count(n, "Job")) + " failed at the deadline of " +
-		duration.HumanDuration(deadline) + " (activeDeadlineSeconds); those before that succeeded took " + strings.Join(parts, ", ")
+	last := either(n == 1, "the last Job", "the last "+count(n, "Job"))
+	return last + " failed at the deadline of " + duration.HumanDuration(deadline) + " (activeDeadlineSeconds); those " +
+		"before that succeeded took " + strings.Join(parts, ", ")
 }
 
 // changed says what differs between the templates of the last Job that succeeded and of the first one after it that
