@@ -48,7 +48,7 @@ func (f *facts) findClue(container, message string) clue {
 	is := clue{saying: sayingIn(message)}
 	c := cmp.Or(f.containerNamed(container), &corev1.Container{Name: container})
 	for _, of := range clues {
-		if of.of == "account" && (is.saying == nil || !is.saying.account) {
+		if of.of == "account" && !is.saying.ofAccount() {
 			continue
 		}
 		is.text, is.object = of.find(f, c, message)
@@ -248,14 +248,10 @@ func (f *facts) filesOf(volume string) (from string, has []string) {
 		if o == nil {
 			return "", nil
 		}
-		has = keysOf(o)
 		for _, item := range items {
 			has = append(has, item.Path)
 		}
-		if len(items) > 0 {
-			has = has[len(has)-len(items):]
-		}
-		return kind + " " + name, has
+		return kind + " " + name, either(len(items) > 0, has, keysOf(o))
 	}
 	return "", nil
 }

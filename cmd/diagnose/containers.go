@@ -173,13 +173,12 @@ func (f *facts) notExecutable(container string, end *corev1.ContainerStateTermin
 // containerNamed returns a container of the template; nil if it has none of the name.
 func (f *facts) containerNamed(name string) *corev1.Container {
 	spec := &f.Job.Spec.Template.Spec
-	for _, all := range [][]corev1.Container{spec.Containers, spec.InitContainers} {
-		i := slices.IndexFunc(all, func(c corev1.Container) bool { return c.Name == name })
-		if i >= 0 {
-			return &all[i]
-		}
+	all := slices.Concat(spec.Containers, spec.InitContainers)
+	i := slices.IndexFunc(all, func(c corev1.Container) bool { return c.Name == name })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return &all[i]
 }
 
 // readOnly reports whether a container says that it cannot write, and its root file system is read-only.
@@ -260,8 +259,8 @@ func (c container) ended() time.Time {
 	return last.FinishedAt.Time
 }
 
-// injectors lists who injects containers, by the beginning of their names.
-var injectors = []struct{ prefix, who string }{
+// injectors lists who injects containers.
+var injectors = []adder{
 	{"istio-", "Istio"},
 	{"linkerd-", "Linkerd"},
 	{"vault-agent", "the Vault agent injector"},
@@ -272,18 +271,10 @@ var injectors = []struct{ prefix, who string }{
 
 // injected says that a container is not of the pod template, and who has added it; empty if the template has it.
 func (f *facts) injected(container string) string {
-	spec := &f.Job.Spec.Template.Spec
-	is := func(c corev1.Container) bool { return c.Name == container }
-	if container == "" || len(spec.Containers) == 0 || slices.ContainsFunc(spec.Containers, is) ||
-		slices.ContainsFunc(spec.InitContainers, is) {
+	if container == "" || len(f.Job.Spec.Template.Spec.Containers) == 0 || f.containerNamed(container) != nil {
 		return ""
 	}
-	who := "an admission webhook"
-	for _, by := range injectors {
-		if strings.HasPrefix(container, by.prefix) {
-			who = by.who
-		}
-	}
+	who := cmp.Or(adderOf(injectors, container), "an admission webhook")
 	return "The pod template has no container " + container + ": it is injected by " + who + ", so change it there."
 }
 
@@ -396,7 +387,7 @@ func (p *podFacts) rule(c container) string {
 	if last == nil {
 		return ""
 	}
-	for _, of := range p.t.containers() {
+	for _, of := range p.f.containers() {
 		name := of.text("name")
 		for i, r := range of.list("restartPolicyRules") {
 			values, _ := r.at("exitCodes")["values"].([]any)
@@ -473,13 +464,8 @@ func probeFailing(p *podFacts) (s sign) {
 // probeTold finds a container whose probe fails, and whose last run has left a message.
 func probeTold(p *podFacts) sign {
 	s := probeFailing(p)
-	for _, c := range p.all {
-		last := c.LastTerminationState.Terminated
-		if c.Name == s.container && last != nil && oneLine(last.Message) != "" {
-			return s
-		}
-	}
-	return sign{}
+	told := slices.ContainsFunc(p.all, func(c container) bool { return c.Name == s.container && withMessage(p, c) })
+	return either(told, s, sign{})
 }
 
 // mayRetry reports whether the startup probe of a container in its first run has failed, and may still succeed.
@@ -488,12 +474,10 @@ func (p *podFacts) mayRetry(c container, e *corev1.Event) bool {
 		return false
 	}
 	own, job := &p.Spec, &p.f.Job.Spec.Template.Spec
-	for _, of := range slices.Concat(own.Containers, own.InitContainers, job.Containers, job.InitContainers) {
-		if probe := of.StartupProbe; of.Name == c.Name && probe != nil {
-			return momentOf(e).Count < int(cmp.Or(probe.FailureThreshold, 3))
-		}
-	}
-	return false
+	all := slices.Concat(own.Containers, own.InitContainers, job.Containers, job.InitContainers)
+	has := func(of corev1.Container) bool { return of.Name == c.Name && of.StartupProbe != nil }
+	probe := firstOf(all, has).StartupProbe
+	return probe != nil && momentOf(e).Count < int(cmp.Or(probe.FailureThreshold, 3))
 }
 
 // unready finds a container that is not ready, of a pod whose readiness others wait for.

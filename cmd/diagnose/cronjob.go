@@ -511,8 +511,8 @@ func (c *cronFacts) outgrown() string {
 		parts = append(parts, duration.HumanDuration(t))
 	}
 	last := either(n == 1, "the last Job", "the last "+count(n, "Job"))
-	return last + " failed at the deadline of " + duration.HumanDuration(deadline) + " (activeDeadlineSeconds); those " +
-		"before that succeeded took " + strings.Join(parts, ", ")
+	return last + " failed at the deadline of " + duration.HumanDuration(deadline) + " (activeDeadlineSeconds); " +
+		"those before that succeeded took " + strings.Join(parts, ", ")
 }
 
 // changed says what differs between the templates of the last Job that succeeded and of the first one after it that
@@ -585,11 +585,9 @@ func (c *cronFacts) replaced() (n int, first time.Time, last *corev1.Event) {
 
 // created returns when the controller created a Job; zero if that is not known.
 func (c *cronFacts) created(name string) time.Time {
-	for _, job := range c.Runs {
-		if job.Name == name {
-			return job.CreationTimestamp.Time
-		}
+	if job := firstOf(c.Runs, func(job *batchv1.Job) bool { return job.Name == name }); job != nil {
+		return job.CreationTimestamp.Time
 	}
-	e := lastEvent(c.events, func(e *corev1.Event) bool { return strings.HasSuffix(e.Message, "Created job "+name) })
-	return timeOf(cmp.Or(e, &corev1.Event{}))
+	created := func(e *corev1.Event) bool { return strings.HasSuffix(e.Message, "Created job "+name) }
+	return timeOf(lastEvent(c.events, created))
 }

@@ -75,15 +75,12 @@ func workloadOf(pod *corev1.Pod) string {
 	return of.Name
 }
 
-// neighbours returns the other pods of the namespace that are given, and perhaps some of others.
-func (f *facts) neighbours() []*corev1.Pod { return f.near.all }
-
 // all returns the pods of the Job, and the others of its namespace that are given.
 func (f *facts) all() (pods []*corev1.Pod) {
 	for _, r := range f.pods {
 		pods = append(pods, r.Pod)
 	}
-	for _, pod := range f.neighbours() {
+	for _, pod := range f.near.all {
 		if !metav1.IsControlledBy(pod, f.Job) {
 			pods = append(pods, pod)
 		}
@@ -94,14 +91,10 @@ func (f *facts) all() (pods []*corev1.Pod) {
 // pulled names a pod of the namespace that has had an image before, so that its name is right.
 func (f *facts) pulled(image string) string {
 	pod := f.near.images[image]
-	return textIf(pod != nil && pod.Namespace == f.Job.Namespace, "; pod "+nameOf(pod)+" had this image before")
-}
-
-func nameOf(pod *corev1.Pod) string {
-	if pod == nil {
+	if pod == nil || pod.Namespace != f.Job.Namespace {
 		return ""
 	}
-	return pod.Name
+	return "; pod " + pod.Name + " had this image before"
 }
 
 // mentioned returns a pod of another owner that a message names, with its phase.

@@ -154,6 +154,9 @@ type found struct {
 	reason explain.Reason
 }
 
+// described returns the name of the pod that the text describes; empty if there is none.
+func (c found) described() string { return cmp.Or(c.pod, append(slices.Clone(c.pods), "")[0]) }
+
 // row is a row of the table of causes: a cause, the facts it needs, what to say and what to do.
 type row struct {
 	code      explain.Code
@@ -186,8 +189,8 @@ func (f *facts) causes(least Attention) (all []Cause) {
 		case row.job != nil:
 			c = row.job(f)
 		case !hasSucceeded(f.Job):
-			if at := slices.IndexFunc(f.symptoms, func(a *symptom) bool { return a.row == row }); at >= 0 {
-				c = f.symptoms[at].found(f)
+			if a := firstOf(f.symptoms, func(a *symptom) bool { return a.row == row }); a != nil {
+				c = a.found(f)
 			}
 		}
 		if c.text == "" && c.reason.Text == "" {
@@ -211,7 +214,7 @@ func (f *facts) cause(r row, c found, least Attention) Cause {
 		says := f.ownersSay(f.failureReason() != "")
 		advice = joined(" ", textIf(says != "", says+"."), advice)
 	}
-	pod := cmp.Or(c.pod, append(slices.Clone(c.pods), "")[0])
+	pod := c.described()
 	if g := f.digest.groupNamed(pod); g != nil && g.node != "" && (c.signs.Container != "" || c.signs.End != nil) {
 		advice = joined(" ", "Look at node "+g.node+": no pod on another node has failed in this way.", advice)
 	}
@@ -289,10 +292,7 @@ func (f *facts) filled(advice string, c found) string {
 		rerun = "Nothing can be created in this namespace, which is being deleted."
 	}
 	pairs := []string{"RECREATE", recreate, "RERUN", rerun}
-	pod := c.pod
-	if pod == "" && len(c.pods) > 0 {
-		pod = c.pods[0]
-	}
+	pod := c.described()
 	for name, value := range map[string]string{"NAMESPACE": f.Job.Namespace, "JOB": f.Job.Name, "POD": pod,
 		"CONTAINER": c.container, "NODE": c.node, "OBJECT": c.object} {
 		if plainName.MatchString(value) {

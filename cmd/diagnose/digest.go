@@ -231,9 +231,6 @@ func (f *facts) alike(r *record) Group {
 	return g
 }
 
-// groupOfPod returns the group of a failed pod; nil if it is in none.
-func (d *Digest) groupOfPod(r *record) *Group { return d.groupNamed(r.Pod.Name) }
-
 // groupNamed returns the group of the failed pod with a name; nil if it is in none.
 func (d *Digest) groupNamed(pod string) *Group {
 	i := slices.IndexFunc(d.Groups, func(g Group) bool { return slices.Contains(g.Pods, pod) })
@@ -246,7 +243,7 @@ func (d *Digest) groupNamed(pod string) *Group {
 // leading returns the group that a sentence about the failure of a pod must not leave out: the largest one that counts
 // towards the limits, if it is larger than that of the pod, else that of the pod; nil if the pod is in none.
 func (d *Digest) leading(r *record) *Group {
-	own := d.groupOfPod(r)
+	own := d.groupNamed(r.Pod.Name)
 	for i := range d.Groups {
 		g := &d.Groups[i]
 		if own != nil && len(g.Pods) > len(own.Pods) && g.Match.Action != batchv1.PodFailurePolicyActionIgnore {

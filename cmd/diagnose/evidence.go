@@ -50,31 +50,27 @@ type object map[string]any
 
 // at returns the part at a path; empty if there is none.
 func (o object) at(path ...string) object {
-	for _, name := range path {
-		inner, _ := o[name].(map[string]any)
-		o = inner
-	}
-	return o
+	part, _, _ := unstructured.NestedFieldNoCopy(o, path...)
+	inner, _ := part.(map[string]any)
+	return inner
 }
 
 // text returns the string at a path; empty if there is none.
 func (o object) text(path ...string) string {
-	last := len(path) - 1
-	text, _ := o.at(path[:last]...)[path[last]].(string)
+	text, _, _ := unstructured.NestedString(o, path...)
 	return text
 }
 
 // is reports whether the value at a path is true.
 func (o object) is(path ...string) bool {
-	last := len(path) - 1
-	is, _ := o.at(path[:last]...)[path[last]].(bool)
+	is, _, _ := unstructured.NestedBool(o, path...)
 	return is
 }
 
 // number returns the number at a path, and whether there is one.
 func (o object) number(path ...string) (int64, bool) {
-	last := len(path) - 1
-	switch n := o.at(path[:last]...)[path[last]].(type) {
+	value, _, _ := unstructured.NestedFieldNoCopy(o, path...)
+	switch n := value.(type) {
 	case int64:
 		return n, true
 	case float64:
@@ -95,8 +91,8 @@ func (o object) numbers(name string) (all []int64) {
 
 // list returns the objects of the list at a path.
 func (o object) list(path ...string) (all []object) {
-	last := len(path) - 1
-	items, _ := o.at(path[:last]...)[path[last]].([]any)
+	value, _, _ := unstructured.NestedFieldNoCopy(o, path...)
+	items, _ := value.([]any)
 	for _, item := range items {
 		if inner, ok := item.(map[string]any); ok {
 			all = append(all, inner)
@@ -113,12 +109,7 @@ func (o object) time(path ...string) time.Time {
 
 // condition returns the condition of a type; empty if there is none.
 func (o object) condition(kind string) object {
-	for _, c := range o.list("status", "conditions") {
-		if c.text("type") == kind {
-			return c
-		}
-	}
-	return nil
+	return firstOf(o.list("status", "conditions"), func(c object) bool { return c.text("type") == kind })
 }
 
 // name returns the name of the object, and its kind before it: "JobSet train".
@@ -163,7 +154,7 @@ type key struct{ kind, namespace, name string }
 // world holds the evidence, ready for look-ups.
 type world struct {
 	events  map[types.UID][]*corev1.Event // in the order of time
-	byKey   map[key][]*corev1.Event       // the same, except for those of Jobs and pods
+	byKey   map[key][]*corev1.Event       // the same, except for those of Jobs
 	nodes   map[string]*corev1.Node
 	objects []object
 	names   map[key]object
@@ -171,9 +162,8 @@ type world struct {
 	nextRun func(schedule, timeZone string, after time.Time) time.Time // see [Evidence]; perhaps nil
 	taints  map[string][]string                                        // by key, the nodes that keep pods away
 
-	byPod  map[key][]*corev1.Event // those of pods, in the order of time
-	podsOf map[key][]string        // by a Job, the pods with events that have such a name
-	makers map[key]types.UID       // by a pod, the Job whose events name it
+	podsOf map[key][]string  // by a Job, the pods with events that have such a name
+	makers map[key]types.UID // by a pod, the Job whose events name it
 
 	around    map[string]*crowd           // by namespace
 	served    map[types.UID][]*corev1.Pod // by a Service that selects pods, those that have not ended
@@ -189,10 +179,10 @@ func newWorld(evidence []Evidence) (w world) {
 	case len(evidence) == 1 && evidence[0].ready != nil:
 		return *evidence[0].ready
 	}
-	w = world{map[types.UID][]*corev1.Event{}, map[key][]*corev1.Event{}, map[string]*corev1.Node{}, nil,
-		map[key]object{}, map[types.UID]object{}, nil, map[string][]string{}, map[key][]*corev1.Event{},
-		map[key][]string{}, map[key]types.UID{}, map[string]*crowd{}, map[types.UID][]*corev1.Pod{},
-		map[string]object{}, false}
+	w = world{events: map[types.UID][]*corev1.Event{}, byKey: map[key][]*corev1.Event{},
+		nodes: map[string]*corev1.Node{}, names: map[key]object{}, uids: map[types.UID]object{},
+		taints: map[string][]string{}, podsOf: map[key][]string{}, makers: map[key]types.UID{},
+		around: map[string]*crowd{}, served: map[types.UID][]*corev1.Pod{}, addresses: map[string]object{}}
 	pods := map[string][]*corev1.Pod{}
 	for _, given := range evidence {
 		w.allNodes = w.allNodes || given.AllNodes
@@ -252,9 +242,6 @@ func newWorld(evidence []Evidence) (w world) {
 	for _, all := range w.byKey {
 		slices.SortStableFunc(all, byTime)
 	}
-	for _, all := range w.byPod {
-		slices.SortStableFunc(all, byTime)
-	}
 	return w
 }
 
@@ -285,17 +272,17 @@ func (w *world) addEvent(event *corev1.Event) {
 	}
 	about := &event.InvolvedObject
 	w.events[about.UID] = append(w.events[about.UID], event)
-	switch about.Kind {
-	case "Job":
+	if about.Kind == "Job" {
 		if pod := madePod(event); pod != "" {
 			w.makers[key{"Pod", about.Namespace, pod}] = about.UID
 		}
-	case "Pod":
-		w.ofPod(event)
-	default:
-		k := key{about.Kind, about.Namespace, about.Name}
-		w.byKey[k] = append(w.byKey[k], event)
+		return
 	}
+	k := key{about.Kind, about.Namespace, about.Name}
+	if about.Kind == "Pod" && w.byKey[k] == nil {
+		w.addPod(about)
+	}
+	w.byKey[k] = append(w.byKey[k], event)
 }
 
 // eventOf reads an Event of either API.
@@ -329,8 +316,11 @@ func eventOf(o object) *corev1.Event {
 }
 
 // timeOf returns when an event last happened. The Event API has changed the fields that
-// hold this time twice.
-func timeOf(event *corev1.Event) time.Time {
+// hold this time twice. It is zero without an event.
+func timeOf(event *corev1.Event) (at time.Time) {
+	if event == nil {
+		return at
+	}
 	series := cmp.Or(event.Series, &corev1.EventSeries{})
 	return cmp.Or(latest(event.LastTimestamp.Time, series.LastObservedTime.Time), event.EventTime.Time,
 		event.FirstTimestamp.Time, event.CreationTimestamp.Time)
@@ -384,13 +374,8 @@ func (w *world) ownersOf(refs []metav1.OwnerReference) (all []owner) {
 	}
 }
 
-// ownedBy returns the objects of a kind that one of the objects with these UIDs owns.
-func (w *world) ownedBy(kind, group string, uids []types.UID) (all []object) {
-	for _, o := range w.objects {
-		if o.text("kind") == kind && o.group() == group && slices.ContainsFunc(o.list("metadata", "ownerReferences"),
-			func(r object) bool { return slices.Contains(uids, types.UID(r.text("uid"))) }) {
-			all = append(all, o)
-		}
-	}
-	return all
+// isOwnedBy reports whether one of the objects with these UIDs owns the object.
+func (o object) isOwnedBy(uids ...types.UID) bool {
+	return slices.ContainsFunc(o.list("metadata", "ownerReferences"),
+		func(r object) bool { return slices.Contains(uids, types.UID(r.text("uid"))) })
 }

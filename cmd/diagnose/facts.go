@@ -37,7 +37,7 @@ type facts struct {
 	decision  decide.Decision
 	pods      []*record            // of the Job, by index and UID
 	others    []*corev1.Pod        // the pods of other owners
-	near      *crowd               // of the namespace
+	near      *crowd               // the other pods of the namespace that are given, and perhaps some of others
 	ending    []*corev1.Pod        // those of the Job and of others that have a node and are being deleted
 	reason    explain.Reason       // for the state of the Job
 	deleted   map[types.UID]string // the pods that the decision deletes
@@ -52,6 +52,7 @@ type facts struct {
 	says      string               // the message of the Workload
 	digest    Digest               // of the failed pods
 	failure   found                // why the Job has failed
+	template  []object             // the containers of the pod template; filled when it is asked for
 	holding   map[string]string    // by resource, who has most of it; filled when it is asked for
 	clues     map[[2]string]clue   // by container and message; the same
 }
@@ -85,11 +86,11 @@ func newFacts(d decide.Decision, evidence []Evidence) *facts {
 	if len(f.Job.OwnerReferences) > 0 {
 		f.owners = f.world.ownersOf(f.Job.OwnerReferences)
 	}
-	if e := lastEvent(f.events[f.Job.UID], reasonIs("SuccessfulCreate")); e != nil {
-		f.created = timeOf(e)
-	}
+	f.created = timeOf(lastEvent(f.events[f.Job.UID], reasonIs("SuccessfulCreate")))
 	f.read()
-	f.failure = failed(f)
+	if finished(f.Job).Code != "" && !hasSucceeded(f.Job) {
+		f.failure = f.whyFailed()
+	}
 	return f
 }
 
@@ -128,43 +129,27 @@ func (f *facts) notReady(name string) string {
 		return ""
 	}
 	since, not := notReadySince(node)
-	switch {
-	case not && (since.IsZero() || f.overdue(since)):
+	if not && (since.IsZero() || f.overdue(since)) {
 		return joined(": ", "node "+node.Name+" has been NotReady since "+f.clock(since), kubeletSays(node))
 	}
 	return ""
 }
 
-// notReadySince returns since when a node has not been ready; zero if that is not known, or it is
-// ready.
-func (f *facts) notReadySince(name string) (since time.Time) {
-	if node := f.nodes[name]; node != nil {
-		since, _ = notReadySince(node)
-	}
-	return since
-}
-
 func notReadySince(node *corev1.Node) (since time.Time, not bool) {
-	if c := readyCondition(node); c != nil {
-		return c.LastTransitionTime.Time, c.Status != corev1.ConditionTrue
-	}
-	return since, false // the input has only a part of the Node
+	c := readyCondition(node)
+	return c.LastTransitionTime.Time, c.Type != "" && c.Status != corev1.ConditionTrue
 }
 
 // kubeletSays returns why a node is not ready by its kubelet, which runs: say, PLEG or CNI. It is empty if the kubelet
 // does not answer.
 func kubeletSays(node *corev1.Node) string {
 	c := readyCondition(node)
-	return textIf(c != nil && c.Status == corev1.ConditionFalse, oneLine(cmp.Or(c, &corev1.NodeCondition{}).Message))
+	return textIf(c.Status == corev1.ConditionFalse, oneLine(c.Message))
 }
 
-func readyCondition(node *corev1.Node) *corev1.NodeCondition {
-	for i := range node.Status.Conditions {
-		if c := &node.Status.Conditions[i]; c.Type == corev1.NodeReady {
-			return c
-		}
-	}
-	return nil
+// readyCondition returns the condition Ready of a node; the zero condition if the input has only a part of the Node.
+func readyCondition(node *corev1.Node) corev1.NodeCondition {
+	return firstOf(node.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type == corev1.NodeReady })
 }
 
 func hasSucceeded(job *batchv1.Job) bool { return jobstatus.OutcomeOf(job).Phase == jobstatus.Complete }
@@ -260,12 +245,8 @@ func (f *facts) lastRefusal() *corev1.Event {
 
 // createdAfter reports whether the controller has created a pod of the Job after a time.
 func (f *facts) createdAfter(t time.Time) bool {
-	for _, r := range f.pods {
-		if r.Pod.CreationTimestamp.After(t) {
-			return true
-		}
-	}
-	return f.created.After(t)
+	created := func(r *record) bool { return r.Pod.CreationTimestamp.After(t) }
+	return f.created.After(t) || slices.ContainsFunc(f.pods, created)
 }
 
 // creationOverdue finds pods whose creation has been due since the last known change and
@@ -316,7 +297,7 @@ func (f *facts) terminationOverdue() (c found) {
 		count(len(late), "pod"), should, who, ago), who+should+" "+ago)
 	c.text = joined("; ", text, f.notReady(first.Spec.NodeName),
 		textIf(finalizers != "", "the pod has the finalizer "+finalizers), says)
-	c.node = f.nodeOf(c.pods)
+	c.node = late[0].Spec.NodeName
 	return c
 }
 
@@ -370,11 +351,8 @@ func (f *facts) lastChange() time.Time {
 }
 
 // resumed returns when Kueue or the Job controller last said that the Job was admitted or resumed; zero if neither did.
-func (f *facts) resumed() (at time.Time) {
-	if e := lastEvent(f.events[f.Job.UID], reasonIs("Started", "Resumed")); e != nil {
-		at = timeOf(e)
-	}
-	return latest(at, f.admitted())
+func (f *facts) resumed() time.Time {
+	return latest(timeOf(lastEvent(f.events[f.Job.UID], reasonIs("Started", "Resumed"))), f.admitted())
 }
 
 // changedUnseen reports whether the spec has changed and nothing shows when: kubectl hides the managed fields. Of a
@@ -384,15 +362,13 @@ func (f *facts) changedUnseen() bool {
 	if job.DeletionTimestamp != nil {
 		first++ // the deletion counts as a change of the spec
 	}
-	i := slices.IndexFunc(job.Status.Conditions,
-		func(c batchv1.JobCondition) bool { return c.Type == batchv1.JobSuspended })
+	c := firstOf(job.Status.Conditions, func(c batchv1.JobCondition) bool { return c.Type == batchv1.JobSuspended })
 	switch {
 	case len(job.ManagedFields) > 0:
 		return false
-	case i < 0:
+	case c.Type == "":
 		return job.Generation > first
 	}
-	c := &job.Status.Conditions[i]
 	return c.Status == corev1.ConditionTrue && !f.suspended() && !f.resumed().After(c.LastTransitionTime.Time)
 }
 
@@ -464,12 +440,7 @@ func finalizersLeft(f *facts) (c found) {
 }
 
 func (f *facts) ttlOverdue() string {
-	var at time.Time
-	for _, w := range f.explained.Waits() {
-		if w.Code == explain.WaitTTL {
-			at = w.Until
-		}
-	}
+	at := firstOf(f.explained.Waits(), func(w explain.Reason) bool { return w.Code == explain.WaitTTL }).Until
 	seconds := *cmp.Or(f.Job.Spec.TTLSecondsAfterFinished, new(int32))
 	return textIf(f.overdue(at) && f.Job.DeletionTimestamp == nil, "the Job has ended and should have been deleted "+
 		f.ago(at)+": spec.ttlSecondsAfterFinished is "+fmt.Sprint(seconds))
@@ -506,21 +477,10 @@ func (f *facts) queued() string {
 		textIf(says == "" && stopped != "", "Kueue stopped it: "+oneLine(stopped))) + f.textDeletes()
 }
 
-// nodeOf returns the node of the first of the pods.
-func (f *facts) nodeOf(names []string) string {
-	if len(names) == 0 {
-		return ""
-	}
-	return cmp.Or(f.podNamed(names[0]), &corev1.Pod{}).Spec.NodeName
-}
-
 // podNamed returns a pod of the Job; nil if it is not given.
 func (f *facts) podNamed(name string) *corev1.Pod {
-	i := slices.IndexFunc(f.pods, func(r *record) bool { return r.Pod.Name == name })
-	if i < 0 || name == "" {
-		return nil
-	}
-	return f.pods[i].Pod
+	r := firstOf(f.pods, func(r *record) bool { return r.Pod.Name == name && name != "" })
+	return cmp.Or(r, &record{}).Pod
 }
 
 // managerSilent says that the controller that manages the Job has written nothing to its status.

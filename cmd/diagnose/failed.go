@@ -257,7 +257,7 @@ func (f *facts) textFailed() found {
 	how, shown := f.howFailed(r, of, strings.HasPrefix(reason, batchv1.JobReasonPodFailurePolicy))
 	f.show(&c, shown)
 	how = joined("; ", how, c.differs.text, f.indexesOf(of, r, shown))
-	if g := of.groupOfPod(shown); g != nil && shown != r {
+	if g := of.groupNamed(shown.Pod.Name); g != nil && shown != r {
 		c.pods = append(slices.DeleteFunc(slices.Clone(g.Pods), func(name string) bool { return name == r.Pod.Name }),
 			r.Pod.Name)
 	}
@@ -275,7 +275,7 @@ func (f *facts) textFailed() found {
 
 // kept reports whether pods kept failing as one did, by themselves, and none has succeeded.
 func (f *facts) kept(r *record) bool {
-	g := f.digest.groupOfPod(r)
+	g := f.digest.groupNamed(r.Pod.Name)
 	return g != nil && len(g.Pods) > 1 && g.ExitCode != nil && f.lastSuccess().IsZero() && f.Job.Status.Succeeded == 0
 }
 
@@ -287,7 +287,7 @@ func (f *facts) show(c *found, r *record) {
 	c.message = cmp.Or(c.signs.End, &corev1.ContainerStateTerminated{}).Message
 	c.clue = f.clueIn(c.container, c.message)
 	c.object = c.clue.object
-	if g := f.digest.groupOfPod(r); g != nil {
+	if g := f.digest.groupNamed(r.Pod.Name); g != nil {
 		c.differs = g.differs
 	}
 	if e := f.systemOOM(r, c.signs.End); e != nil {
@@ -482,8 +482,8 @@ func (f *facts) lost(pod *corev1.Pod, end *corev1.ContainerStateTerminated) stri
 		return ""
 	}
 	e := lastEvent(f.about("Node", "", pod.Spec.NodeName), reasonIs("Rebooted"))
-	return "its runtime had lost it" + textIf(e != nil, ": node "+pod.Spec.NodeName+" was rebooted at "+
-		f.clock(timeOf(cmp.Or(e, &corev1.Event{}))))
+	return "its runtime had lost it" +
+		textIf(e != nil, ": node "+pod.Spec.NodeName+" was rebooted at "+f.clock(timeOf(e)))
 }
 
 // ignoredLater reports whether a rule that ignores disruptions comes after the rule that matched.

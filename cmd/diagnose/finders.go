@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/jobfate/jobfate/explain"
+	"github.com/jobfate/jobfate/jobstatus"
 )
 
 // What the rows of the table call to find causes in the Job.
@@ -44,11 +45,11 @@ func (f *facts) lastTry() string {
 // awaitingTermination finds that replacements wait, with why the first pod terminates and how long it may.
 func awaitingTermination(f *facts) found {
 	c := decided(explain.JobAwaitingTermination)(f)
-	i := slices.IndexFunc(f.pods, func(r *record) bool { return r.Pod.DeletionTimestamp != nil && !hasEnded(r.Pod) })
-	if c.reason.Text == "" || i < 0 {
+	r := firstOf(f.pods, func(r *record) bool { return r.Pod.DeletionTimestamp != nil && !hasEnded(r.Pod) })
+	if c.reason.Text == "" || r == nil {
 		return c
 	}
-	pod, why := f.pods[i].Pod, condition(f.pods[i].Pod, corev1.DisruptionTarget)
+	pod, why := r.Pod, condition(r.Pod, corev1.DisruptionTarget)
 	if pod.DeletionTimestamp.After(f.Now) {
 		c.reason.Text += ": pod " + pod.Name + " may take until " + f.clock(pod.DeletionTimestamp.Time)
 	}
@@ -64,10 +65,8 @@ func awaitingTermination(f *facts) found {
 func suspendedSince(f *facts) (c found) {
 	c = decided(explain.JobSuspended)(f)
 	var since, by string
-	for _, of := range f.Job.Status.Conditions {
-		if of.Type == batchv1.JobSuspended && of.Status == corev1.ConditionTrue {
-			since = "since " + f.clock(of.LastTransitionTime.Time)
-		}
+	if of := jobstatus.True(f.Job.Status.Conditions, batchv1.JobSuspended); of != nil {
+		since = "since " + f.clock(of.LastTransitionTime.Time)
 	}
 	for _, of := range f.Job.ManagedFields {
 		if of.FieldsV1 != nil && strings.Contains(of.FieldsV1.GetRawString(), `"f:suspend":`) {
@@ -86,21 +85,18 @@ var holdKey = regexp.MustCompile(`(^|[/._-])(hold|pause|paused|freeze|frozen|mai
 // heldBack finds that the Job is suspended, and has an annotation that seems to say why.
 func heldBack(f *facts) found {
 	c := suspendedSince(f)
-	keys := slices.Sorted(maps.Keys(f.Job.Annotations))
-	i := slices.IndexFunc(keys, holdKey.MatchString)
-	if i < 0 || c.reason.Text == "" {
+	key := firstOf(slices.Sorted(maps.Keys(f.Job.Annotations)), holdKey.MatchString)
+	if key == "" || c.reason.Text == "" {
 		return found{}
 	}
-	c.reason.Text += "; " + joined(": ", keys[i], oneLine(f.Job.Annotations[keys[i]]))
+	c.reason.Text += "; " + joined(": ", key, oneLine(f.Job.Annotations[key]))
 	return c
 }
 
 // running finds that the decision calls the Job running, and that no pod contradicts it.
 func running(f *facts) found { return f.running(false) }
 
-// lastTryRuns finds the same of a Job that fails with the next failure.
-func lastTryRuns(f *facts) found { return f.running(true) }
-
+// running finds that; last says that the Job fails with the next failure.
 func (f *facts) running(last bool) (c found) {
 	if len(f.symptoms) > 0 || last != (f.lastTry() != "") {
 		return c
@@ -141,36 +137,24 @@ func (f *facts) startedAgain() string {
 	return ""
 }
 
-// backingOff finds that the next pod waits.
+// backingOff finds that the next pod waits, and says which failure its delay follows, if that pod is known.
 func backingOff(f *facts) found {
-	c := f.backingOff()
-	if c.reason.Text != "" {
-		c.reason.Text += f.lastTry()
-	}
-	return c
-}
-
-// backingOff says which failure the delay of the next pod follows, if that pod is known.
-func (f *facts) backingOff() found {
 	c := decided(explain.JobBackingOff)(f)
-	i := slices.IndexFunc(f.pods, func(p *record) bool {
+	if c.reason.Text == "" {
+		return c
+	}
+	last := firstOf(f.pods, func(p *record) bool {
 		if !f.PerIndex() {
 			return p.Failed && p.Valid && p.Finish().Equal(f.Plan.Record.LastFailure)
 		}
 		last := f.Predecessor(p.Index)
 		return last != nil && last.Pod == p.Pod && f.DelayOf(p.Index) == f.Plan.Wait
 	})
-	if c.reason.Text == "" {
-		return c
-	}
-	if i < 0 {
-		if says := f.addGone(&c); says != "" {
-			c.reason.Text += "; " + says
-		}
+	if last == nil {
+		c.reason.Text = joined("; ", c.reason.Text, f.addGone(&c)) + f.lastTry()
 		c.how = f.adviceOn(&c)
 		return c
 	}
-	last := f.pods[i]
 	f.show(&c, last)
 	c.reason.Text += ", " + duration.HumanDuration(c.reason.Until.Sub(last.Finish())) + " after " + f.named(last) +
 		" failed: " + c.signs.Fault
@@ -183,17 +167,9 @@ func (f *facts) backingOff() found {
 		f.show(&c, g.example)
 		c.reason.Text += "; " + f.digest.ofFailed(g) + ", such as " + f.named(g.example) + ": " + c.signs.Fault
 	}
-	c.reason.Text = joined("; ", c.reason.Text, c.clue.text, c.differs.text)
+	c.reason.Text = joined("; ", c.reason.Text, c.clue.text, c.differs.text) + f.lastTry()
 	c.pods, c.how = nil, f.adviceOn(&c)
 	return c
-}
-
-// failed finds that the Job has failed, and why.
-func failed(f *facts) found {
-	if end := finished(f.Job); end.Code == "" || hasSucceeded(f.Job) {
-		return found{}
-	}
-	return f.whyFailed()
 }
 
 // whyFailed says why the Job fails and, if it ran out of time, what its active pods were doing.

@@ -22,13 +22,10 @@ import (
 // Job before it, with or without an index.
 var podName = regexp.MustCompile(`^((.+?)(?:-[0-9]+)?)-[bcdfghjklmnpqrstvwxz2456789]{5}$`)
 
-// ofPod keeps an event of a pod, by the names that its Job may have.
-func (w *world) ofPod(e *corev1.Event) {
-	about := &e.InvolvedObject
-	pod := key{"Pod", about.Namespace, about.Name}
-	w.byPod[pod] = append(w.byPod[pod], e)
+// addPod keeps a pod with events, by the names that its Job may have.
+func (w *world) addPod(about *corev1.ObjectReference) {
 	m := podName.FindStringSubmatch(about.Name)
-	if m == nil || len(w.byPod[pod]) > 1 {
+	if m == nil {
 		return
 	}
 	for i, job := range m[1:] {
@@ -69,7 +66,7 @@ func (f *facts) gonePods() map[string][]*corev1.Event {
 		k := key{"Pod", job.Namespace, name}
 		maker, known := f.makers[k]
 		if either(known, maker == job.UID, f.names(name)) {
-			all[name] = slices.DeleteFunc(slices.Clone(f.byPod[k]),
+			all[name] = slices.DeleteFunc(slices.Clone(f.byKey[k]),
 				func(e *corev1.Event) bool { return timeOf(e).Before(job.CreationTimestamp.Time) })
 		}
 	}
@@ -169,10 +166,9 @@ func (f *facts) left(e *corev1.Event, ofPod []*corev1.Event) string {
 	}
 	text := ", on node " + node + " at " + f.clock(timeOf(e))
 	of := cmp.Or(f.nodes[node], &corev1.Node{})
-	for _, t := range of.Spec.Taints {
-		if t.Key == corev1.TaintNodeUnschedulable && t.TimeAdded != nil {
-			return text + ", which is cordoned since " + f.clock(t.TimeAdded.Time)
-		}
+	cordoned := func(t corev1.Taint) bool { return t.Key == corev1.TaintNodeUnschedulable && t.TimeAdded != nil }
+	if since := firstOf(of.Spec.Taints, cordoned).TimeAdded; since != nil {
+		return text + ", which is cordoned since " + f.clock(since.Time)
 	}
 	return text + textIf(of.Spec.Unschedulable, ", which is cordoned")
 }

@@ -1,6 +1,8 @@
 package diagnose
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/jobfate/jobfate/explain"
@@ -26,20 +28,15 @@ func List() (all []Entry) {
 	return all
 }
 
-// ofPods gives the rows of a cause its code and its text, and marks them as Stuck.
-func ofPods(code explain.Code, cannot string, rows []row) []row {
-	for i := range rows {
-		rows[i].code, rows[i].cannot, rows[i].attention = code, cannot, AttentionStuck
+// each gives rows what they have in common, unless they have something else.
+func each(common row, rows ...[]row) []row {
+	all := slices.Concat(rows...)
+	for i := range all {
+		r := &all[i]
+		r.code, r.cannot = cmp.Or(r.code, common.code), cmp.Or(r.cannot, common.cannot)
+		r.attention, r.group = cmp.Or(r.attention, common.attention), cmp.Or(r.group, common.group)
 	}
-	return rows
-}
-
-// refusals marks the rows of rejected pods as Stuck, and puts them into one group.
-func refusals(rows []row) []row {
-	for i := range rows {
-		rows[i].attention, rows[i].group = AttentionStuck, groupCreation
-	}
-	return rows
+	return all
 }
 
 // The groups of rows.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 )
 
 // mishap is a way in which a pod failed that makes a Job fail, or whose replacement waits.
@@ -12,6 +13,16 @@ type mishap struct {
 	means  string // completes "the Job has failed, and …"
 	advice string
 	is     func(*facts, *found) bool
+}
+
+// shows returns the condition that the message of a container, or what sets its failure apart, shows something.
+func shows(of string) func(*facts, *found) bool {
+	return func(_ *facts, c *found) bool { return c.clue.of == of || c.differs.of == of }
+}
+
+// ofGone returns the condition that the pods are gone, and that one of their events says how they ended.
+func ofGone(is func(*corev1.Event) bool) func(*facts, *found) bool {
+	return func(_ *facts, c *found) bool { return c.pod == "" && c.gone != nil && is(c.gone) }
 }
 
 // mishaps lists the ways in the order of their rank.
@@ -55,12 +66,11 @@ var mishaps = slices.Concat([]mishap{
 		"With a rule of spec.podFailurePolicy that ignores DisruptionTarget, this is no failure.",
 		func(_ *facts, c *found) bool { return c.signs.disrupted }},
 	{"a container was lost with its node or its runtime",
-		"Look at node NODE, which was rebooted, or whose container runtime was restarted: the exit code says " +
-			"nothing of the program. No rule for disruptions counts that otherwise.",
+		"Look at node NODE, which was rebooted, or whose container runtime was restarted: the exit code says nothing " +
+			"of the program. No rule for disruptions counts that otherwise.",
 		func(_ *facts, c *found) bool { return c.signs.lost != "" }},
 	{"a container looks for a file that a ConfigMap or Secret does not have there",
-		"Correct the path or the subPath in the pod template, or add the key to OBJECT.",
-		func(_ *facts, c *found) bool { return c.clue.of == "file" }},
+		"Correct the path or the subPath in the pod template, or add the key to OBJECT.", shows("file")},
 	{"a container needs a newer driver than the node has",
 		"Use an image for the driver of node NODE, which the message names, or update the driver.",
 		func(_ *facts, c *found) bool {
@@ -73,23 +83,20 @@ var mishaps = slices.Concat([]mishap{
 			return notStarted(c.signs.End) && spaced.MatchString(c.signs.End.Message)
 		}},
 	{"a container could not be started",
-		"Check the command, the security context and the mounts of container CONTAINER: it has not run, so it has " +
-			"no log.",
+		"Check the command, the security context and the mounts of container CONTAINER: it has not run, so it has no " +
+			"log.",
 		func(_ *facts, c *found) bool { return notStarted(c.signs.End) }},
 	{"no pod was created before its deadline", "Fix what the event names: the deadline is not at fault.",
-		func(_ *facts, c *found) bool { return c.pod == "" && c.gone != nil && c.gone.Reason == "FailedCreate" }},
+		ofGone(reasonIs("FailedCreate"))},
 	{"its pods, which are gone, had no node",
 		"Add nodes, lower the requests, or fix the affinity, the tolerations or the volumes that the event names.",
-		func(_ *facts, c *found) bool {
-			return c.pod == "" && c.gone != nil && c.gone.Reason == "FailedScheduling"
-		}},
+		ofGone(reasonIs("FailedScheduling"))},
 	{"a probe killed containers of its pods, which are gone",
 		"Give the probe more time (failureThreshold, periodSeconds, timeoutSeconds), or fix what it checks.",
-		func(_ *facts, c *found) bool { return c.pod == "" && c.gone != nil && killedByProbe(c.gone) }},
+		ofGone(killedByProbe)},
 	{"containers of its pods, which are gone, were restarted again and again",
 		"The logs are gone with the pods: restartPolicy Never keeps both when the Job fails. Look for them where " +
-			"logs are collected.",
-		func(_ *facts, c *found) bool { return c.pod == "" && c.gone != nil && containerBacksOff(c.gone) }},
+			"logs are collected.", ofGone(containerBacksOff)},
 	{"its pods, which are gone, were evicted from a node that an autoscaler removed",
 		"Keep the node while the pod runs: annotations cluster-autoscaler.kubernetes.io/safe-to-evict: \"false\" and " +
 			"karpenter.sh/do-not-disrupt: \"true\" in the pod template. With a rule of spec.podFailurePolicy that " +
@@ -104,16 +111,13 @@ var mishaps = slices.Concat([]mishap{
 		}},
 	{"its pods, which are gone, were deleted while they ran",
 		"Find out who deletes pods: a user, a drain of the node, or an autoscaler. A pod that is deleted while it " +
-			"runs counts as failed.",
-		func(_ *facts, c *found) bool {
-			return c.pod == "" && c.gone != nil && c.gone.Reason == "Killing"
-		}},
+			"runs counts as failed.", ofGone(reasonIs("Killing"))},
 	{"the kubelet evicted its pods, which are gone",
 		"Raise the request or the limit of the resource that the message names, or use less of it.",
-		func(_ *facts, c *found) bool { return c.pod == "" && c.gone != nil && c.gone.Reason == "Evicted" }},
+		ofGone(reasonIs("Evicted"))},
 	{"its pods, which are gone, did not start",
 		"Fix what the event names. All events of the pods: " + namespaceEvents,
-		func(_ *facts, c *found) bool { return c.pod == "" && c.gone != nil }},
+		ofGone(anyEvent)},
 	{"it reached its deadline, and its pods had failed until then",
 		"Its pods failed again and again until the deadline. " + logAdvice,
 		func(f *facts, c *found) bool {
@@ -134,15 +138,12 @@ var mishaps = slices.Concat([]mishap{
 		func(f *facts, _ *found) bool { return f.failureReason() == batchv1.JobReasonDeadlineExceeded }},
 	{"a pod succeeded with another image of the same name",
 		"Compare the two images: the tag was pushed again. A digest in place of the tag keeps the image as it is. " +
-			logAdvice,
-		func(_ *facts, c *found) bool { return c.differs.of == "image" }},
+			logAdvice, shows("image")},
 	{"pods succeed with the same image on nodes of another architecture",
 		"See whether the image is built for the architecture of node NODE: docker manifest inspect. If it is not, " +
-			"select the other nodes (nodeSelector kubernetes.io/arch). " + logAdvice,
-		func(_ *facts, c *found) bool { return c.differs.of == "architecture" }},
+			"select the other nodes (nodeSelector kubernetes.io/arch). " + logAdvice, shows("architecture")},
 	{"all pods that failed with an image ran on one node, and those that succeeded on others",
-		"Look at what sets node NODE apart: its network, zone, disk and software. " + logAdvice,
-		func(_ *facts, c *found) bool { return c.differs.of == "node" }},
+		"Look at what sets node NODE apart: its network, zone, disk and software. " + logAdvice, shows("node")},
 	{"a container failed beside one that had succeeded",
 		"See what the container that succeeded has done, before it runs again. If container CONTAINER only serves " +
 			"it, make it a sidecar: an init container with restartPolicy Always, whose exit code does not count.",
@@ -165,21 +166,18 @@ var mishaps = slices.Concat([]mishap{
 		func(_ *facts, c *found) bool { return c.signs.End != nil && c.signs.End.ExitCode == 124 }},
 	{"a container used up its heap, which an option limits",
 		"Raise that option in the pod template, and the memory limit of container CONTAINER only if the two together " +
-			"do not fit: more memory alone does not help.",
-		func(_ *facts, c *found) bool { return c.clue.of == "heap" }},
+			"do not fit: more memory alone does not help.", shows("heap")},
 	{"a container has the variable of a Service in place of its own",
 		"Set enableServiceLinks to false in the pod template, or set the variable there, or name it otherwise.",
-		func(_ *facts, c *found) bool { return c.clue.of == "link" }},
+		shows("link")},
 	{"a container calls a server that is not up",
-		"See first to OBJECT (kubectl describe): the Job calls it.",
-		func(_ *facts, c *found) bool { return c.clue.of == "server" }},
+		"See first to OBJECT (kubectl describe): the Job calls it.", shows("server")},
 	{"a container lacks a variable",
 		"Set the variable in the pod template under the name that the message has, or add its key to the object that " +
-			"it comes from.",
-		func(_ *facts, c *found) bool { return c.clue.of == "variable" }},
+			"it comes from.", shows("variable")},
 	{"an argument has what only a shell replaces",
 		"Let a shell run the command: command [sh, -c], and the whole command line as the one argument.",
-		func(_ *facts, c *found) bool { return c.clue.of == "shell" }},
+		shows("shell")},
 }, said(), []mishap{
 	{"a container says how, in a message that has a value of a ConfigMap",
 		"If that value is wrong, correct it in OBJECT: pods read it when they start. Else fix what the message says." +
@@ -199,8 +197,7 @@ var mishaps = slices.Concat([]mishap{
 		"Find out who deletes pods: a user, or a drain of node NODE. A pod that is deleted while it runs counts as " +
 			"failed.",
 		func(_ *facts, c *found) bool { return c.signs.deleted }},
-	{"no container says how", eventsAdvice,
-		func(*facts, *found) bool { return true }},
+	{"no container says how", eventsAdvice, func(*facts, *found) bool { return true }},
 })
 
 const (

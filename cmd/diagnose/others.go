@@ -162,11 +162,12 @@ func (f *facts) workload() object {
 	for _, o := range f.owners {
 		uids = append(uids, o.uid)
 	}
-	all := f.ownedBy("Workload", kueueGroup, uids)
-	if len(all) == 0 {
-		return nil
+	for _, o := range slices.Backward(f.objects) {
+		if o.text("kind") == "Workload" && o.group() == kueueGroup && o.isOwnedBy(uids...) {
+			return o
+		}
 	}
-	return all[len(all)-1]
+	return nil
 }
 
 // The states of a Workload that keep a Job suspended (apis/kueue/v1beta2/workload_types.go).
@@ -219,8 +220,7 @@ func (f *facts) workloadSays() (state, text string) {
 		return textIf(f.overdue(at) && !f.ownerResumed(), workloadLate), name + " was admitted " + f.ago(at)
 	case tooMuch(w):
 		return workloadNever, name + ": " + message
-	case reserved.text("status") == "False" && (strings.Contains(message, "is stopped") ||
-		strings.Contains(message, "missing") || strings.Contains(message, "is inactive")):
+	case reserved.text("status") == "False" && mentions(message, "is stopped", "missing", "is inactive"):
 		return workloadStopped, name + ": " + message
 	case reserved.text("status") == "False" && strings.Contains(message, "doesn't exist"):
 		return workloadMissing, name + ": " + message
@@ -252,14 +252,11 @@ func (f *facts) blocked(w object) object {
 	if w.condition("QuotaReserved") != nil || !f.overdue(since) {
 		return nil
 	}
-	for _, o := range f.objects {
-		if o.text("kind") == "Workload" && o.text("metadata", "namespace") == f.Job.Namespace && tooMuch(o) &&
+	return firstOf(f.objects, func(o object) bool {
+		return o.text("kind") == "Workload" && o.text("metadata", "namespace") == f.Job.Namespace && tooMuch(o) &&
 			o.text("spec", "queueName") == w.text("spec", "queueName") &&
-			o.time("metadata", "creationTimestamp").Before(since) {
-			return o
-		}
-	}
-	return nil
+			o.time("metadata", "creationTimestamp").Before(since)
+	})
 }
 
 // admitted returns since when the Workload is admitted; zero if it is not, is evicted, or is not given.
@@ -277,18 +274,10 @@ func (f *facts) ownerResumed() bool {
 	return top >= 0 && f.owners[top].object != nil && suspended(f.owners[top].object) == ""
 }
 
-// stopped returns the last event in which Kueue says why it has stopped the Job.
+// stoppedByKueue returns the last message in which Kueue says why it has stopped the Job.
 func (f *facts) stoppedByKueue() string {
-	events := f.events[f.Job.UID]
-	for _, e := range slices.Backward(events) {
-		switch {
-		case e.Reason == "Started" || e.Reason == "Resumed":
-			return ""
-		case e.Reason == "Stopped":
-			return e.Message
-		}
-	}
-	return ""
+	e := cmp.Or(lastEvent(f.events[f.Job.UID], reasonIs("Started", "Resumed", "Stopped")), &corev1.Event{})
+	return textIf(e.Reason == "Stopped", e.Message)
 }
 
 // gang says how many pods a PodGroup of the pod still lacks; empty if it lacks none, or is not given.
@@ -327,13 +316,7 @@ func (f *facts) podGroup(pod *corev1.Pod) object {
 	if name != "" {
 		return f.find("PodGroup", pod.Namespace, name)
 	}
-	for _, o := range f.objects {
-		if o.text("kind") == "PodGroup" && (slices.ContainsFunc(o.list("metadata", "ownerReferences"),
-			func(r object) bool { return types.UID(r.text("uid")) == f.Job.UID })) {
-			return o
-		}
-	}
-	return nil
+	return firstOf(f.objects, func(o object) bool { return o.text("kind") == "PodGroup" && o.isOwnedBy(f.Job.UID) })
 }
 
 // classes returns the device classes that a ResourceClaim asks for.
@@ -391,27 +374,25 @@ func (f *facts) podOwner(namespace, name string) string {
 // (core/scaleup/orchestrator and processors/status/eventing_scale_up_processor.go), of GKE, and of Karpenter
 // (pkg/controllers/provisioning/scheduling/events.go), whose refusal has the reason of the scheduler's.
 
-func addsNode(e *corev1.Event) bool { return reasonIs("TriggeredScaleUp", "Nominated")(e) }
-
 func addsNoNode(e *corev1.Event) bool {
 	return reasonIs("NotTriggerScaleUp", "FailedScaleUp")(e) ||
 		e.Reason == "FailedScheduling" && strings.HasPrefix(oneLine(e.Message), "Failed to schedule pod")
 }
 
-func ofAutoscaler(e *corev1.Event) bool { return addsNode(e) || addsNoNode(e) }
+func ofAutoscaler(e *corev1.Event) bool {
+	return reasonIs("TriggeredScaleUp", "Nominated")(e) || addsNoNode(e)
+}
 
-// gateOwners lists the controllers that remove a scheduling gate, by the beginning of its name.
-var gateOwners = []struct{ prefix, who string }{
+// adder is who adds something to pods, by the beginning of the name of that.
+type adder struct{ prefix, who string }
+
+// gateOwners lists the controllers that remove a scheduling gate.
+var gateOwners = []adder{
 	{"kueue.x-k8s.io/", "Kueue"},
 	{"jobset.sigs.k8s.io/", "the JobSet controller"},
 }
 
-// gateOwner says who removes a scheduling gate; empty if that is not known.
-func gateOwner(gate string) string {
-	for _, g := range gateOwners {
-		if strings.HasPrefix(gate, g.prefix) {
-			return g.who
-		}
-	}
-	return ""
+// adderOf returns who adds what has this name; empty if that is not known.
+func adderOf(all []adder, name string) string {
+	return firstOf(all, func(m adder) bool { return strings.HasPrefix(name, m.prefix) }).who
 }

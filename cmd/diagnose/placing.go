@@ -23,8 +23,8 @@ func nodeUnwell(p *podFacts) (s sign) {
 
 func nodeLost(p *podFacts) (s sign) {
 	if text := p.f.notReady(p.node); text != "" {
-		s.about = "node/" + p.node
-		s.text = text + p.evicted(p.f.notReadySince(p.node))
+		since, _ := notReadySince(p.f.nodes[p.node])
+		s = sign{text: text + p.evicted(since), about: "node/" + p.node}
 	} else if p.Status.Phase == corev1.PodUnknown || p.Status.Reason == "NodeLost" {
 		s.text = joined(": ", joined(", on node ", "the pod's phase is "+string(p.Status.Phase), p.node),
 			oneLine(p.Status.Message))
@@ -96,7 +96,7 @@ func gated(p *podFacts) (s sign) {
 	}
 	var gates []string
 	for _, gate := range p.Spec.SchedulingGates {
-		who := gateOwner(gate.Name)
+		who := adderOf(gateOwners, gate.Name)
 		gates = append(gates, gate.Name+textIf(who != "", " ("+who+" removes it)"))
 	}
 	s.text = strings.Join(gates, ", ")
@@ -147,10 +147,8 @@ func gangIncomplete(p *podFacts) (s sign) {
 
 // volumeLost finds that the volume of a claim is gone (pkg/controller/volume/persistentvolume/pv_controller.go).
 func volumeLost(p *podFacts) sign {
-	if s := volumeUnbound(p); mentions(s.text, " is Lost") {
-		return s
-	}
-	return sign{}
+	s := volumeUnbound(p)
+	return either(mentions(s.text, " is Lost"), s, sign{})
 }
 
 // claimNotFound finds that a claim does not exist, with those that have almost its name.
@@ -185,10 +183,8 @@ func ownAffinity(p *podFacts) sign {
 
 // classMissing finds that the storage class of a claim does not exist.
 func classMissing(p *podFacts) sign {
-	if s := volumeUnbound(p); mentions(s.text, "storageclass.storage.k8s.io") && mentions(s.text, "not found") {
-		return s
-	}
-	return sign{}
+	s := volumeUnbound(p)
+	return either(mentions(s.text, "storageclass.storage.k8s.io") && mentions(s.text, "not found"), s, sign{})
 }
 
 // volumeUnbound finds a PersistentVolumeClaim that keeps the pod from being scheduled
@@ -586,7 +582,7 @@ func noScheduler(p *podFacts) (s sign) {
 	if p.node == "" && p.scheduled.Type == "" && p.Status.Phase == corev1.PodPending &&
 		p.Status.NominatedNodeName == "" && p.f.overdue(p.CreationTimestamp.Time) {
 		s.text = "schedulerName is " + cmp.Or(p.Spec.SchedulerName, corev1.DefaultSchedulerName)
-		if e := lastEvent(p.events, func(*corev1.Event) bool { return true }); e != nil {
+		if e := lastEvent(p.events, anyEvent); e != nil {
 			s.event, s.text = e, s.text+"; its last event is "+e.Reason+": "+oneLine(e.Message)
 		}
 	}

@@ -28,7 +28,6 @@ type sign struct {
 type podFacts struct {
 	*corev1.Pod
 	f         *facts
-	t         *template
 	node      string
 	scheduled corev1.PodCondition
 	events    []*corev1.Event // about the pod, in the order of time
@@ -44,24 +43,18 @@ type container struct {
 
 func (c container) String() string { return c.role + " " + c.Name }
 
-// template is the pod template of the Job as plain values, so that fields which the types of the API
-// lack are found. It is read once for all pods, if at all.
-type template struct {
-	f    *facts
-	read bool
-	spec object
-}
-
-// containers returns the containers of the template.
-func (t *template) containers() []object {
-	if !t.read {
-		t.read, t.spec = true, t.f.uids[t.f.Job.UID]
-		if t.spec == nil {
-			t.spec, _ = runtime.DefaultUnstructuredConverter.ToUnstructured(t.f.Job)
+// containers returns the containers of the pod template of the Job as plain values, so that fields which the types of
+// the API lack are found.
+func (f *facts) containers() []object {
+	if f.template == nil {
+		spec := f.uids[f.Job.UID]
+		if spec == nil {
+			spec, _ = runtime.DefaultUnstructuredConverter.ToUnstructured(f.Job)
 		}
-		t.spec = t.spec.at("spec", "template", "spec")
+		spec = spec.at("spec", "template", "spec")
+		f.template = slices.Concat(spec.list("containers"), spec.list("initContainers"))
 	}
-	return slices.Concat(t.spec.list("containers"), t.spec.list("initContainers"))
+	return f.template
 }
 
 // isWell reports whether the main containers of a pod run, and nothing in the pod needs a closer examination.
@@ -91,8 +84,8 @@ func (f *facts) nodeMissing(pod *corev1.Pod) bool {
 }
 
 // factsOf returns the facts of a pod.
-func (f *facts) factsOf(of *corev1.Pod, t *template) *podFacts {
-	p := &podFacts{Pod: of, f: f, t: t, node: of.Spec.NodeName, scheduled: condition(of, corev1.PodScheduled),
+func (f *facts) factsOf(of *corev1.Pod) *podFacts {
+	p := &podFacts{Pod: of, f: f, node: of.Spec.NodeName, scheduled: condition(of, corev1.PodScheduled),
 		events: f.events[of.UID]}
 	if p.scheduled.Reason == corev1.PodReasonSchedulingGated && len(of.Spec.SchedulingGates) == 0 {
 		p.scheduled = corev1.PodCondition{} // of the API server, until a scheduler has tried
@@ -119,23 +112,17 @@ func (f *facts) factsOf(of *corev1.Pod, t *template) *podFacts {
 
 // diagnose returns the first row of the table that the state of an active pod shows, and its sign; nil
 // if the pod runs.
-func (f *facts) diagnose(pod *corev1.Pod, t *template) (*row, sign) {
+func (f *facts) diagnose(pod *corev1.Pod) (*row, sign) {
 	if f.isWell(pod) {
 		return nil, sign{}
 	}
-	p := f.factsOf(pod, t)
-	for i := range causes {
-		if r := &causes[i]; r.pod != nil && !r.last {
-			if s := r.pod(p); s.text != "" {
-				return r, s
+	p := f.factsOf(pod)
+	for _, last := range []bool{false, true} {
+		for i := range causes {
+			r := &causes[i]
+			if r.pod == nil || r.last != last || last && p.runs() {
+				continue
 			}
-		}
-	}
-	if p.runs() {
-		return nil, sign{}
-	}
-	for i := range causes {
-		if r := &causes[i]; r.last {
 			if s := r.pod(p); s.text != "" {
 				return r, s
 			}
@@ -169,12 +156,12 @@ type symptom struct {
 // findSymptoms finds which active pods show the same code. It leaves out the pods that the decision deletes,
 // unless the Job fails: they may show why.
 func (f *facts) findSymptoms() (all []*symptom) {
-	t, by := &template{f: f}, map[explain.Code]*symptom{}
+	by := map[explain.Code]*symptom{}
 	for _, r := range f.pods {
 		if !r.Active || f.deleted[r.Pod.UID] != "" && f.failureReason() == "" {
 			continue
 		}
-		of, s := f.diagnose(r.Pod, t)
+		of, s := f.diagnose(r.Pod)
 		if of == nil {
 			continue
 		}
@@ -246,12 +233,8 @@ func (f *facts) eventText(e *corev1.Event) string {
 }
 
 // condition returns a condition of a pod; the zero condition if the pod does not have it.
-func condition(pod *corev1.Pod, kind corev1.PodConditionType) (c corev1.PodCondition) {
-	if i := slices.IndexFunc(pod.Status.Conditions,
-		func(c corev1.PodCondition) bool { return c.Type == kind }); i >= 0 {
-		c = pod.Status.Conditions[i]
-	}
-	return c
+func condition(pod *corev1.Pod, kind corev1.PodConditionType) corev1.PodCondition {
+	return firstOf(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == kind })
 }
 
 // lastEvent returns the last event for which is holds; nil if there is none.
@@ -268,5 +251,7 @@ func lastEvent(events []*corev1.Event, is func(*corev1.Event) bool) *corev1.Even
 func reasonIs(reasons ...string) func(*corev1.Event) bool {
 	return func(e *corev1.Event) bool { return slices.Contains(reasons, e.Reason) }
 }
+
+func anyEvent(*corev1.Event) bool { return true }
 
 func isWarning(e *corev1.Event) bool { return e.Type == corev1.EventTypeWarning }

@@ -30,7 +30,7 @@ func (f *facts) idleInQuota() (most idle) {
 	}
 	name, _, _ := strings.Cut(m[2], "=")
 	all := map[string]idle{}
-	for _, pod := range f.neighbours() {
+	for _, pod := range f.near.all {
 		owner := metav1.GetControllerOfNoCopy(pod)
 		if owner == nil || owner.UID == f.Job.UID || pod.Namespace != f.Job.Namespace ||
 			pod.Status.Phase != corev1.PodPending || !f.past(pod.CreationTimestamp.Time, longPatience) {
@@ -111,7 +111,7 @@ func innocent(message string) bool {
 func endedInQuota(f *facts) (c found) {
 	c = refused("exceeded quota")(f)
 	owners := map[string]int{}
-	for _, pod := range f.neighbours() {
+	for _, pod := range f.near.all {
 		if hasEnded(pod) && pod.Namespace == f.Job.Namespace {
 			owners[ownedBy(pod)]++
 		}

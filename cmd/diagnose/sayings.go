@@ -14,7 +14,6 @@ type saying struct {
 	// says lists parts of the message, see speaks. means completes "a container says …", and advice says what to do.
 	says          []string
 	means, advice string
-	account       bool // it is about an account, whose Secret or ServiceAccount the template names
 }
 
 // speaks reports whether a message has one of the parts, which are in lower case. A * stands for anything.
@@ -41,185 +40,187 @@ var passing = []string{"connection refused", "connection reset", "connection tim
 	"econnreset", "bad gateway", "gateway timeout", "gateway time-out", "http 429", "http 502", "http 503",
 	"http 504", "http/1.1 429", "http/1.1 502", "http/1.1 503", "http/1.1 504"}
 
+// accountSayings are those about an account, whose Secret or ServiceAccount the template names.
+var accountSayings = []saying{
+	{[]string{"nocredentials", "unable to locate credentials", "could not find default credentials",
+		"defaultcredentialserror", "environmentcredential"}, "that it has no credentials for a cloud",
+		"Give the pods a ServiceAccount with a role of the cloud (serviceAccountName of the pod template), or the " +
+			"credentials from a Secret."},
+	{[]string{"invalid header field value", "invalid header value", "illegal header value"},
+		"that a header has a value which is not valid",
+		"See whether the value ends with a line break in the Secret or ConfigMap that it is from: echo writes one, " +
+			"printf and --from-literal do not."},
+	{[]string{"expiredtoken", "invalidclienttokenid", "token is expired", "token has expired", "token expired",
+		"password authentication failed", "access denied for user", "authentication failed", "authentication required",
+		"unauthorized", "401 client error", "http 401", "unauthenticated", "invalid credentials", "publickey)",
+		"incorrect username or password", "user account has been*locked", "could not read username",
+		"invalid username or password", "bad credentials", "login incorrect", "ora-01017", "noauth", "wrongpass",
+		"signaturedoesnotmatch", "invalidaccesskeyid", "invalid_grant", "invalid_client", "invalid api key",
+		"api key not valid", "incorrect api key", "login failed for user"},
+		"that a server does not accept its credentials",
+		"Renew or correct the credentials that container CONTAINER uses. Variables are read when a pod starts."},
+	{[]string{"accessdenied", "access denied", "forbidden", "403 client error", "http 403", "permission denied for ",
+		"permission_denied", "not authorized", "insufficient privilege", "insufficient permission",
+		"permission denied on", "must be owner of", "ora-01031", "does not have permission", "does not have * access"},
+		"that it may not do something on a server",
+		"Grant what the message names to the account that container CONTAINER uses there, or use another one."},
+	{[]string{"pending deletion", "kmsinvalidstate", "keydisabled", "scheduled for deletion"},
+		"that what it uses is to be deleted, or is disabled",
+		"See at once who has done that, and whether it can be taken back: what is encrypted with a key is lost with " +
+			"it."},
+}
+
 // sayings lists the troubles in the order of their rank.
-var sayings = []saying{
+var sayings = slices.Concat([]saying{
 	{[]string{"uncorrectable ecc", "fallen off the bus", "hardware error"}, "that hardware has failed",
-		"Hardware of node NODE seems to have failed: cordon the node, and have it examined.", false},
-	{[]string{"insufficient shared memory", "out of shared memory", "unable to write to file </torch",
-		"bus error", "'/dev/shm", "unable to open shared memory", "could not resize shared memory"},
+		"Hardware of node NODE seems to have failed: cordon the node, and have it examined."},
+	{[]string{"insufficient shared memory", "out of shared memory", "unable to write to file </torch", "bus error",
+		"'/dev/shm", "unable to open shared memory", "could not resize shared memory"},
 		"that its shared memory is used up",
 		"Mount an emptyDir of medium Memory at /dev/shm in the pod template: it has 64 MB by default. What is " +
-			"written there counts against the memory limit.", false},
+			"written there counts against the memory limit."},
 	{[]string{"cuda out of memory", "cuda error: out of memory", "cublas_status_alloc_failed",
 		"cuda_error_out_of_memory", "outofmemoryerror: cuda"}, "that a GPU has no memory left",
 		"Make it use less memory of the GPU (a smaller batch, fewer processes per GPU), or select nodes with larger " +
-			"GPUs: the memory limit of the container does not count there.", false},
+			"GPUs: the memory limit of the container does not count there."},
 	{[]string{"cuda driver version is insufficient", "no kernel image is available", "no cuda-capable device",
 		"found no nvidia driver", "no cuda gpus are available", "could not load dynamic library 'libcuda",
 		"failed to initialize nvml"}, "that it cannot use a GPU",
 		"See whether container CONTAINER requests a GPU (nvidia.com/gpu), and whether the driver and the GPU of node " +
-			"NODE fit the CUDA of its image.", false},
+			"NODE fit the CUDA of its image."},
 	{[]string{"cannot allocate memory", "memoryerror", "bad_alloc", "unable to allocate * for an array",
 		"failed to allocate memory"}, "that it could get no memory",
-		"Raise MEMORY to what it needs, or make it use less.", false},
+		"Raise MEMORY to what it needs, or make it use less."},
 	{[]string{"can't start new thread", "unable to create native thread", "pthread_create failed",
 		"fork: *resource temporarily unavailable", "fork/exec * resource temporarily unavailable"},
 		"that it may start no further thread or process",
 		"Let it start fewer threads (OMP_NUM_THREADS, the size of its pool), or raise the limit of processes per pod " +
-			"of the kubelet (podPidsLimit).", false},
+			"of the kubelet (podPidsLimit)."},
 	{[]string{"too many open files"}, "that it has too many files open",
 		"Let it keep fewer files and connections open, or raise its limit (ulimit -n) in the image or the runtime of " +
-			"node NODE.", false},
+			"node NODE."},
 	{[]string{"wrong version number", "does not look like a tls handshake", "plain http request was sent to https",
 		"server gave http response to https client"}, "that only one side of a connection speaks TLS",
-		"Correct the port, or the scheme (http or https) of the address.", false},
+		"Correct the port, or the scheme (http or https) of the address."},
 	{[]string{"certificate is valid for", "hostname mismatch", "no alternative certificate subject name",
 		"no subject alternative", "doesn't match the certificate"},
 		"that the certificate of a server is for another name",
-		"Call the server by a name that its certificate has, or renew the certificate with this name.", false},
+		"Call the server by a name that its certificate has, or renew the certificate with this name."},
 	{[]string{"requesttimetooskewed", "not yet valid", "clock skew", "token used before issued"},
-		"that two clocks differ", "Look at the clock of node NODE (timedatectl, chronyc tracking).", false},
+		"that two clocks differ",
+		"Look at the clock of node NODE (timedatectl, chronyc tracking)."},
 	{[]string{"pkix path", "signed by unknown authority", "certificate verify failed", "certificate_verify_failed",
 		"local issuer certificate", "self-signed certificate", "self signed certificate", "certificate has expired"},
 		"that it does not trust the certificate of a server",
 		"See the certificate of the server: if it has expired, renew it there; if an authority of your own signed " +
-			"it, mount the certificate of that authority where the program of container CONTAINER looks for it.",
-		false},
+			"it, mount the certificate of that authority where the program of container CONTAINER looks for it."},
 	{[]string{"host identification has changed", "host key verification failed"},
 		"that a server has another host key than the one that is known",
 		"Have the owner of the server confirm the new key before you write it to known_hosts: it may be that of " +
-			"another server.", false},
-	{[]string{"nocredentials", "unable to locate credentials", "could not find default credentials",
-		"defaultcredentialserror", "environmentcredential"}, "that it has no credentials for a cloud",
-		"Give the pods a ServiceAccount with a role of the cloud (serviceAccountName of the pod template), or the " +
-			"credentials from a Secret.", true},
-	{[]string{"invalid header field value", "invalid header value", "illegal header value"},
-		"that a header has a value which is not valid",
-		"See whether the value ends with a line break in the Secret or ConfigMap that it is from: echo writes one, " +
-			"printf and --from-literal do not.", true},
-	{[]string{"expiredtoken", "invalidclienttokenid", "token is expired", "token has expired", "token expired",
-		"password authentication failed", "access denied for user", "authentication failed", "authentication required",
-		"unauthorized", "401 client error", "http 401", "unauthenticated",
-		"invalid credentials", "publickey)", "incorrect username or password", "user account has been*locked",
-		"could not read username", "invalid username or password", "bad credentials", "login incorrect",
-		"ora-01017", "noauth", "wrongpass", "signaturedoesnotmatch", "invalidaccesskeyid", "invalid_grant",
-		"invalid_client", "invalid api key", "api key not valid", "incorrect api key", "login failed for user"},
-		"that a server does not accept its credentials",
-		"Renew or correct the credentials that container CONTAINER uses. Variables are read when a pod starts.", true},
-	{[]string{"accessdenied", "access denied", "forbidden", "403 client error", "http 403",
-		"permission denied for ", "permission_denied", "not authorized", "insufficient privilege",
-		"insufficient permission", "permission denied on", "must be owner of", "ora-01031",
-		"does not have permission", "does not have * access"}, "that it may not do something on a server",
-		"Grant what the message names to the account that container CONTAINER uses there, or use another one.", true},
-	{[]string{"pending deletion", "kmsinvalidstate", "keydisabled", "scheduled for deletion"},
-		"that what it uses is to be deleted, or is disabled",
-		"See at once who has done that, and whether it can be taken back: what is encrypted with a key is lost with " +
-			"it.", true},
+			"another server."},
+}, accountSayings, []saying{
 	{[]string{"no matches for kind", "could not find the requested resource", "doesn't have a resource type"},
 		"that a cluster does not serve a kind in a version",
 		"See which versions the cluster serves (kubectl api-resources), and write one of them into the manifests. " +
-			"Install the CustomResourceDefinition only if there is none.", false},
-	{[]string{"rate limit", "ratelimit", "too many requests", "slowdown", "throttling", "rate exceeded",
-		"code: 429", "error 429", "http 429", "http/1.1 429", "status 429"},
-		"that a server limits the number of calls",
+			"Install the CustomResourceDefinition only if there is none."},
+	{[]string{"rate limit", "ratelimit", "too many requests", "slowdown", "throttling", "rate exceeded", "code: 429",
+		"error 429", "http 429", "http/1.1 429", "status 429"}, "that a server limits the number of calls",
 		"Let fewer pods run at once (spec.parallelism can be lowered while a Job runs), and wait longer between " +
-			"calls: retries at once make it worse.", false},
+			"calls: retries at once make it worse."},
 	{[]string{"quotaexceeded", "quota exceeded", "quota * exceeded", "exceeded quota", "exceeded your current quota",
 		"resource_exhausted", "limitexceeded", "insufficient_quota", "limit has been reached"},
 		"that a quota of a service is used up",
-		"Free what counts against the quota that the message names, or have it raised: retries do not help.", false},
+		"Free what counts against the quota that the message names, or have it raised: retries do not help."},
 	{[]string{"no space left on device", "enospc", "disk full", "disk quota exceeded"},
 		"that there is no space left where it writes",
 		"Free space where container CONTAINER writes, or use a larger volume. Without a volume, that is the disk of " +
-			"node NODE.", false},
+			"node NODE."},
 	{[]string{"read-only file system", "readonly file system", "erofs"}, "that a file system is read-only",
 		"See whether the volume or its mount is readOnly in the pod template. If not, the file system of the volume " +
-			"or of node NODE may have turned read-only after an error: look at the node's log.", false},
+			"or of node NODE may have turned read-only after an error: look at the node's log."},
 	{[]string{"stale file handle", "input/output error", "transport endpoint is not connected", "estale"},
 		"that a file system has failed",
-		"Look at the disk or the file server behind the volume, and at node NODE: the mount may need a new pod.",
-		false},
+		"Look at the disk or the file server behind the volume, and at node NODE: the mount may need a new pod."},
 	{[]string{"permission denied: '/", "eacces", "*/*: permission denied", "permission denied (os error",
 		"permission denied: \"/", "': permission denied"}, "that it may not read, write or execute a file",
 		"See who may use the file that the message names, and as which user and group container CONTAINER runs " +
-			"(runAsUser, runAsGroup, fsGroup).", false},
+			"(runAsUser, runAsGroup, fsGroup)."},
 	{[]string{"operation not permitted"}, "that it lacks a right on its node",
 		"See which user or capability it needs (securityContext of container CONTAINER), and whether the namespace " +
-			"allows that.", false},
-	{[]string{"bad interpreter", "python3\\r", "bash\\r", "'\\r'", "\\r: command not found",
-		"required file not found"}, "that a script cannot be run as it is saved",
+			"allows that."},
+	{[]string{"bad interpreter", "python3\\r", "bash\\r", "'\\r'", "\\r: command not found", "required file not found"},
+		"that a script cannot be run as it is saved",
 		"Save the script with the line ends of Unix (\\n), and see that the interpreter of its first line is in the " +
-			"image.", false},
+			"image."},
 	{[]string{"command not found", "sh: *: not found", "sh: line *: not found", "executable file not found",
 		"unsupportedclassversion", "requires python", "no such command"},
 		"that its image lacks a program, or has another version of it",
-		"Use an image that has the program, or correct its name.", false},
+		"Use an image that has the program, or correct its name."},
 	{[]string{"modulenotfounderror", "no module named", "cannot find module", "classnotfoundexception",
 		"noclassdeffounderror", "cannot open shared object file", "glibc*not found", "cannot load such file"},
 		"that its image lacks a library",
-		"Build the image with what the message names, or use the image before.", false},
+		"Build the image with what the message names, or use the image before."},
 	{[]string{"lock wait timeout", "deadlock detected", "could not obtain lock", "the state lock", "lock timeout",
-		"database is locked", "already locked", "unable to create lock",
-		"another operation * in progress", "is locked by", "resource is locked", "leasealreadypresent",
-		"lock file exists", "lockexception"}, "that a lock is held",
-		"Find out what holds the lock, and whether it still runs, before you break it.", false},
+		"database is locked", "already locked", "unable to create lock", "another operation * in progress",
+		"is locked by", "resource is locked", "leasealreadypresent", "lock file exists", "lockexception"},
+		"that a lock is held",
+		"Find out what holds the lock, and whether it still runs, before you break it."},
 	{[]string{"statement timeout", "max_execution_time", "query timeout", "query exceeded", "ora-01013"},
 		"that a database has ended its statement",
 		"See why the statement takes that long (a lock, a missing index, more data), before you raise the timeout " +
-			"that the message names.", false},
+			"that the message names."},
 	{[]string{"too many clients", "too many connections", "remaining connection slots"},
 		"that a server has no connection left",
 		"Let fewer pods run at once (spec.parallelism can be lowered while a Job runs), or raise the limit of the " +
-			"server.", false},
+			"server."},
 	{[]string{"read-only transaction", "read-only replica", "read only replica", "read-only mode",
 		"--read-only option"}, "that a database takes no writes",
-		"See whether the database has failed over or is full: what the container calls only reads.", false},
+		"See whether the database has failed over or is full: what the container calls only reads."},
 	{[]string{`relation "*" does not exist`, `column * does not exist`, "unknown column", "no such table",
 		"no such column", "table '*' doesn't exist", "undefinedtable", "undefinedcolumn"},
 		"that a database lacks a table or a column",
 		"See whether the migration that makes it has run there, or one that removes it, for a newer image, and " +
-			"whether it is the right database.", false},
+			"whether it is the right database."},
 	{[]string{"dirty database version"}, "that an earlier migration has stopped half-way",
 		"See what that migration has done in the database, and complete or undo it, before you set the version " +
-			"(force).",
-		false},
+			"(force)."},
 	{[]string{"checksum mismatch for migration", "migration checksum", "validate failed: migration",
-		"multiple head revisions", "can't locate revision", "inconsistentmigrationhistory",
-		"conflicting migrations"}, "that its migrations do not fit the database or each other",
+		"multiple head revisions", "can't locate revision", "inconsistentmigrationhistory", "conflicting migrations"},
+		"that its migrations do not fit the database or each other",
 		"Correct the migrations in the code, not the database: compare those that the image has with those that the " +
-			"database has recorded.", false},
+			"database has recorded."},
 	{[]string{"duplicate key", "duplicate entry", "unique constraint", "uniqueviolation", "alreadyexists",
 		"already exists", "409 conflict", "409 client error"}, "that what it makes is there already",
 		"See what has made it: an earlier try that did part of the work, another pod, or another run. Remove what is " +
-			"half done only if it is; then let the program accept what is there.", false},
+			"half done only if it is; then let the program accept what is there."},
 	{[]string{"nosuchkey", "nosuchbucket", "no such bucket", "blobnotfound", "the specified key does not exist",
 		"the specified bucket does not exist", "404 not found", "404: not found", "http 404", "status code 404",
 		"404 client error", "no files found", "no objects found", "no such object", "input path does not exist",
 		"path does not exist", "nosuchfile", "unknown topic", "unknown_topic", "topic * not present",
 		"table or view not found", "table not found", "(notfound)"}, "that what it reads is not there",
 		"See whether what the message names exists where it looks, and what should have made it: the name or the " +
-			"date may be wrong, or an earlier step late. A retry helps only once it is there.", false},
+			"date may be wrong, or an earlier step late. A retry helps only once it is there."},
 	{[]string{"license server", "no license", "license has expired", "license expired", "valid license",
 		"checkout license", "license checkout", "licence"}, "that it gets no licence",
-		"See whether the licence is valid, and whether the licence server has one free and can be reached.", false},
+		"See whether the licence is valid, and whether the licence server has one free and can be reached."},
 	{[]string{"unrecognized argument", "unknown flag", "unknown shorthand flag", "unknown option", "unknown command",
 		"no such option", "flag provided but not defined", "unexpected argument", "invalid option"},
 		"that it does not know an argument",
-		"Correct the arguments of container CONTAINER, or use an image whose program has them.", false},
+		"Correct the arguments of container CONTAINER, or use an image whose program has them."},
 	{[]string{"no such host", "server misbehaving", "name or service not known", "failed to resolve", "getaddrinfo",
 		"failure in name resolution", "unknownhostexception", "could not translate host name", "could not resolve",
 		"lookup * on *: "}, "that it could not resolve a name",
 		"Check the name. If it is right, see whether the DNS of the cluster answers (kubectl get pods -n kube-system " +
-			"-l k8s-app=kube-dns), and whether a NetworkPolicy lets port 53 through.", false},
+			"-l k8s-app=kube-dns), and whether a NetworkPolicy lets port 53 through."},
 	{[]string{"address already in use", "eaddrinuse"}, "that a port is in use",
-		"See which container of the pod, or with hostNetwork which process of node NODE, has the port.", false},
+		"See which container of the pod, or with hostNetwork which process of node NODE, has the port."},
 	{passing, "that a service which it calls failed, or could not be reached",
 		"See whether what the message names is up, and can be reached (NetworkPolicy, firewall); the failure may " +
-			"have passed.", false},
+			"have passed."},
 	{[]string{"no such file or directory", "filenotfounderror", "enoent", "cannot open file", "can't open file"},
 		"that a file is not there",
 		"See where the file should be from: the image, a volume, or an earlier step. The path may be wrong, or " +
-			"relative to another folder (workingDir).", false},
+			"relative to another folder (workingDir)."},
 	{[]string{"decodeerror", "cannot unmarshal", "unexpected end of json", "in json at position", "parsererror",
 		"parseexception", "invalid input syntax", "malformed", "schema mismatch", "schemamismatch",
 		"could not convert string", "invalid literal for", "value too long", "out of range for type",
@@ -228,19 +229,18 @@ var sayings = []saying{
 		"validationerror", "invalid date", "unparseable", "incorrect string value", "error parsing"},
 		"that its data are not as it expects",
 		"See what the message names in the input: with the same data each try fails. Correct the input or set it " +
-			"aside, or make the program accept it.", false},
+			"aside, or make the program accept it."},
 	{[]string{"tests failed", "test failed", "failing test", "failed tests", "--- fail:", " failed, * passed",
-		"test failures",
-		"there were failures"}, "that tests fail", "See which tests fail, and of which commit: the Job did its work.",
-		false},
+		"test failures", "there were failures"}, "that tests fail",
+		"See which tests fail, and of which commit: the Job did its work."},
 	{[]string{"keyerror", "attributeerror", "typeerror", "nameerror", "indexerror", "zerodivisionerror",
 		"assertionerror", "assertion failed", "nullpointerexception", "nil pointer dereference", "index out of range",
 		"of undefined (reading", "of undefined", "nomethoderror", "referenceerror", "unboundlocalerror",
-		"indexoutofbounds", "panic: runtime error", "syntaxerror", "syntax error"}, "that its program has stopped " +
-		"at an error",
+		"indexoutofbounds", "panic: runtime error", "syntaxerror", "syntax error"},
+		"that its program has stopped at an error",
 		"See what the program does where the message says, and whether its image or its input has changed: without a " +
-			"change each try fails.", false},
-}
+			"change each try fails."},
+})
 
 // sayingIn returns the first of the sayings that a message is; nil if it is none. Its last lines say most: what comes
 // before them the program may have survived.
@@ -271,6 +271,11 @@ func said() (all []mishap) {
 		}})
 	}
 	return all
+}
+
+// ofAccount reports whether a saying is about an account.
+func (s *saying) ofAccount() bool {
+	return s != nil && slices.ContainsFunc(accountSayings, func(of saying) bool { return of.means == s.means })
 }
 
 // account says from where a container has its credentials, if a server does not accept them.

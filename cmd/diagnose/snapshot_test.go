@@ -8,7 +8,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/jobfate/jobfate/cmd/diagnose"
 	"github.com/jobfate/jobfate/cmd/internal/apirules"
@@ -28,9 +27,7 @@ func read(t *testing.T, documents ...string) given {
 	t.Helper()
 	g := given{decide.Snapshot{Now: now}, diagnose.Evidence{NextRun: apirules.NextRun}}
 	for _, document := range documents {
-		if err := g.add(document); err != nil {
-			t.Fatalf("%v in\n%s", err, document)
-		}
+		must(t, g.add(document))
 	}
 	return g
 }
@@ -41,17 +38,10 @@ func (g *given) add(document string) error {
 		APIVersion string `json:"apiVersion"`
 		Kind       string `json:"kind"`
 	}
-	text := []byte(document)
-	if !json.Valid(text) { // reading YAML takes most of the time of a search
-		var err error
-		if text, err = yaml.ToJSON(text); err != nil {
-			return err
-		}
-	}
-	if err := json.Unmarshal(text, &kind); err != nil {
+	decode := func(into any) error { return json.Unmarshal([]byte(document), into) }
+	if err := decode(&kind); err != nil {
 		return err
 	}
-	decode := func(into any) error { return json.Unmarshal(text, into) }
 	switch kind.APIVersion + " " + kind.Kind {
 	case "batch/v1 Job":
 		if g.Job == nil {

@@ -141,14 +141,12 @@ func volumeHeld(serves bool) func(*podFacts) sign {
 			return p.claimOnNode(serves)
 		}
 		m := usedBy.FindStringSubmatch(s.text)
-		all := p.f.neighbours()
-		i := slices.IndexFunc(all, func(o *corev1.Pod) bool {
+		holder := firstOf(p.f.near.all, func(o *corev1.Pod) bool {
 			return m != nil && o.Name == m[1] && o.Namespace == p.Namespace
 		})
-		if i < 0 {
+		if holder == nil {
 			return sign{}
 		}
-		holder := all[i]
 		s.text += "; pod " + holder.Name + " is on node " + holder.Spec.NodeName
 		if owner := metav1.GetControllerOfNoCopy(holder); owner != nil {
 			s.text += ", of " + owner.Kind + " " + owner.Name
@@ -166,7 +164,7 @@ func (p *podFacts) claimOnNode(serves bool) (s sign) {
 	}
 	claims := slices.DeleteFunc(p.f.claims(p.Pod),
 		func(name string) bool { return !p.f.oneNodeOnly(p.Namespace, name) })
-	for _, holder := range p.f.neighbours() {
+	for _, holder := range p.f.near.all {
 		i := slices.IndexFunc(claims, func(name string) bool { return mounts(holder, name) })
 		if i >= 0 && holder.Namespace == p.Namespace && !hasEnded(holder) && endsNot(holder) == serves &&
 			holder.Spec.NodeName != "" && holder.Spec.NodeName != p.node {
@@ -253,13 +251,20 @@ func (p *podFacts) began() time.Time {
 	return p.since
 }
 
+// withLast returns a sign with a text and the last event about the pod.
+func (p *podFacts) withLast(text string) sign {
+	e := lastEvent(p.events, anyEvent)
+	if e == nil {
+		return sign{text: text}
+	}
+	return sign{text: text + "; its last event, " + p.f.ago(timeOf(e)) + ", is " + joined(": ", e.Reason,
+		oneLine(e.Message)), event: e}
+}
+
 func startOverdue(p *podFacts) (s sign) {
 	if p.Status.Phase == corev1.PodPending && p.node != "" && !p.started() && p.f.past(p.began(), longPatience) {
-		s.text = "no container has started on node " + p.node + " in " + duration.HumanDuration(p.f.Now.Sub(p.since))
-		if e := lastEvent(p.events, func(*corev1.Event) bool { return true }); e != nil {
-			s.event, s.text = e, s.text+"; its last event, "+p.f.ago(timeOf(e))+", is "+
-				joined(": ", e.Reason, oneLine(e.Message))
-		}
+		s = p.withLast("no container has started on node " + p.node + " in " +
+			duration.HumanDuration(p.f.Now.Sub(p.since)))
 	}
 	return s
 }
@@ -311,12 +316,7 @@ func unexplained(p *podFacts) (s sign) {
 	if p.runs() || !p.hasEnded() && !p.f.past(p.began(), longPatience) {
 		return s
 	}
-	s.text = p.doing() + textIf(!p.since.IsZero(), ", "+p.f.lasting(p.since))
-	if e := lastEvent(p.events, func(*corev1.Event) bool { return true }); e != nil {
-		s.event, s.text = e, s.text+"; its last event, "+p.f.ago(timeOf(e))+", is "+
-			joined(": ", e.Reason, oneLine(e.Message))
-	}
-	return s
+	return p.withLast(p.doing() + textIf(!p.since.IsZero(), ", "+p.f.lasting(p.since)))
 }
 
 // doing says what a pod that does not run waits for.
@@ -398,12 +398,9 @@ func (p *podFacts) outlasted(succeeded bool) (s sign) {
 	if running == nil || !p.f.past(last, longPatience) {
 		return s
 	}
-	main := p.Annotations["kubectl.kubernetes.io/default-container"]
-	for i := range p.f.Job.Spec.Template.Spec.Containers { // statuses are in the order of their names
-		if c := &p.f.Job.Spec.Template.Spec.Containers[i]; main == "" && !mentions(c.Name, servers...) {
-			main = c.Name
-		}
-	}
+	works := func(c corev1.Container) bool { return !mentions(c.Name, servers...) }
+	main := cmp.Or(p.Annotations["kubectl.kubernetes.io/default-container"],
+		firstOf(p.f.Job.Spec.Template.Spec.Containers, works).Name) // statuses are in the order of their names
 	for _, c := range p.all {
 		if main == "" && c.role == "container" && !mentions(c.Name, servers...) {
 			main = c.Name

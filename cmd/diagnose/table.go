@@ -22,18 +22,15 @@ const (
 // causes is the table of causes, in the order of their rank. Causes that make the rest meaningless
 // come first, then causes that end or hold the Job, then causes that keep pods from being created or
 // from running, then the reasons for the decision. If several rows apply to a pod, the first counts.
-var causes = slices.Concat([]row{
-	{code: "DeletionOverdue", attention: AttentionStuck,
-		means:  "the Job was deleted in the foreground two minutes ago or more, and finalizers of its pods keep it",
+var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: AttentionStuck}, []row{
+	{means: "the Job was deleted in the foreground two minutes ago or more, and finalizers of its pods keep it",
 		advice: "Ask the owner of the pods' finalizer to remove it.", job: deletionOverdue(true, true)},
-	{code: "DeletionOverdue", attention: AttentionStuck,
-		means: "the Job was deleted in the foreground two minutes ago or more, and the garbage collector keeps it",
+	{means: "the Job was deleted in the foreground two minutes ago or more, and the garbage collector keeps it",
 		advice: "It waits for what the Job owns: kubectl get pods -n NAMESPACE -l job-name=JOB. If nothing is left, " +
 			"look at the garbage collector (kube-controller-manager).", job: deletionOverdue(true, false)},
-	{code: "DeletionOverdue", attention: AttentionStuck,
-		means:  "the Job was deleted two minutes ago or more, and finalizers keep it",
+	{means: "the Job was deleted two minutes ago or more, and finalizers keep it",
 		advice: "Ask the owner of the finalizer to remove it.", job: deletionOverdue(false, false)},
-}, failedRows(), []row{
+}), failedRows(), []row{
 	{code: "TTLOverdue", attention: AttentionWait, group: groupEnd,
 		means:  "the Job has ended, and spec.ttlSecondsAfterFinished passed two minutes ago or more",
 		advice: "Check that the controller for finished Jobs is running, and may delete Jobs.",
@@ -41,36 +38,36 @@ var causes = slices.Concat([]row{
 	{code: "TerminationOverdue", attention: AttentionStuck,
 		means:  "the Job has ended, and pods that should be gone still have the tracking finalizer",
 		advice: "Check that the controller that manages the Job is running, and may patch pods.", job: finalizersLeft},
-	{code: explain.JobFinished, group: groupEnd, means: "the Job has succeeded",
-		job: succeeded},
+	{code: explain.JobFinished, group: groupEnd, means: "the Job has succeeded", job: succeeded},
 	{code: "MultiKueue", attention: AttentionHeld,
-		means: "MultiKueue runs the Job in another cluster; nothing is decided here", advice: multiKueueAdvice},
+		means:  "MultiKueue runs the Job in another cluster; nothing is decided here",
+		advice: multiKueueAdvice},
 	{code: "ManagerSilent", attention: AttentionStuck,
 		means: "spec.managedBy names another controller, which has written no status in ten minutes",
 		advice: "Check that this controller is installed and running: if it is not, create the Job again without " +
 			"spec.managedBy.", job: says((*facts).managerSilent)},
 	{code: "ManagedElsewhere",
 		means: "spec.managedBy names another controller; the rest is what it would do if it decided like the Job " +
-			"controller", advice: elsewhereAdvice},
+			"controller",
+		advice: elsewhereAdvice},
 	{code: explain.JobStale, attention: AttentionWait,
 		means: "the last status write is not observed yet (for callers of the library)",
 		job:   decided(explain.JobStale)},
 	{code: "JobRecreated", attention: AttentionStuck,
-		means: "the Job is two minutes old or more, and all pods given are controlled by a Job of the same name " +
-			"with another UID",
-		advice: "Get the Job and its pods again, with one command. Delete the old pods if garbage collection does " +
-			"not.", job: (*facts).recreated},
+		means: "the Job is two minutes old or more, and all pods given are controlled by a Job of the same name with " +
+			"another UID",
+		advice: "Get the Job and its pods again, with one command. Delete the old pods if garbage collection does not.",
+		job:    (*facts).recreated},
 	{code: "PodsMissing", attention: AttentionStuck, group: groupCreation,
 		means: "the status counts active or terminating pods, and none of them was given",
 		advice: "Get its pods, too: kubectl get pods -n NAMESPACE -l job-name=JOB -o yaml. If there are none, the " +
 			"controller is not running.", job: creation("PodsMissing", false)},
 	{code: "TerminationOverdue", attention: AttentionStuck,
-		means: "pods have not terminated two minutes or more after their grace period", advice: terminationAdvice,
-		job: overdueTermination(false)},
+		means:  "pods have not terminated two minutes or more after their grace period",
+		advice: terminationAdvice, job: overdueTermination(false)},
 	{code: "DeadlineOverdue", attention: AttentionStuck,
 		means:  "activeDeadlineSeconds passed two minutes ago or more, and the Job was not failed",
-		advice: "Check that the controller that manages the Job is running.",
-		job:    says((*facts).deadlineOverdue)},
+		advice: "Check that the controller that manages the Job is running.", job: says((*facts).deadlineOverdue)},
 	{code: "EndOverdue", attention: AttentionStuck,
 		means: "the Job should have succeeded or failed two minutes ago or more",
 		advice: "Check that the controller that manages the Job is running, and that it may update the status and " +
@@ -89,67 +86,55 @@ var causes = slices.Concat([]row{
 		means: "the namespace of the Job is being deleted, so no pod can be created",
 		advice: "Create the Job in another namespace. If the namespace should be gone, see what keeps it: kubectl " +
 			"get namespace NAMESPACE -o yaml.", job: says((*facts).namespaceTerminating)},
-
-	{code: "WorkloadDeactivated", attention: AttentionHeld, group: groupSuspended,
-		means:  "spec.active of Kueue's Workload is false",
+}, each(row{attention: AttentionHeld, group: groupSuspended}, []row{
+	{code: "WorkloadDeactivated", means: "spec.active of Kueue's Workload is false",
 		advice: "Set spec.active of the Workload to true once the reason is gone.", job: held(workloadOff)},
-	{code: "WorkloadInadmissible", attention: AttentionStuck, group: groupSuspended,
+	{code: "WorkloadInadmissible", attention: AttentionStuck,
 		means:  "Kueue's Workload needs more than its ClusterQueue can ever have",
 		advice: "Lower the requests or the parallelism, or raise the quota of the ClusterQueue.",
 		job:    held(workloadNever)},
-	{code: "QueueStopped", attention: AttentionHeld, group: groupSuspended,
-		means: "the LocalQueue or ClusterQueue of Kueue's Workload is stopped or inactive",
+	{code: "QueueStopped", means: "the LocalQueue or ClusterQueue of Kueue's Workload is stopped or inactive",
 		advice: "Start the queue that the message names, or give the Job another one. The condition Active of a " +
-			"queue says why it is inactive.",
-		job: held(workloadStopped)},
-	{code: "QueueMissing", attention: AttentionStuck, group: groupSuspended,
+			"queue says why it is inactive.", job: held(workloadStopped)},
+	{code: "QueueMissing", attention: AttentionStuck,
 		means: "the LocalQueue or ClusterQueue of Kueue's Workload does not exist",
 		advice: "Give the Job the name of a queue that exists (label kueue.x-k8s.io/queue-name), or create the queue " +
-			"that the message names.",
-		job: held(workloadMissing)},
-	{code: "AdmissionCheck", attention: AttentionHeld, group: groupSuspended,
-		means:  "Kueue has reserved quota, and an admission check is not ready",
+			"that the message names.", job: held(workloadMissing)},
+	{code: "AdmissionCheck", means: "Kueue has reserved quota, and an admission check is not ready",
 		advice: "Look at the controller of the admission check; Kueue resumes the Job when all checks are Ready.",
 		job:    held(workloadCheck)},
-	{code: "EvictedByKueue", attention: AttentionHeld, group: groupSuspended,
-		means: "Kueue has evicted the Job, because its pods were not ready in time",
+	{code: "EvictedByKueue", means: "Kueue has evicted the Job, because its pods were not ready in time",
 		advice: "See why the pods were not ready: kubectl get events -n NAMESPACE. Kueue admits the Job again; if it " +
 			"is resumed by hand, Kueue suspends it again.", job: heldUnready},
-	{code: "EvictedByKueue", attention: AttentionHeld, group: groupSuspended,
-		means:  "Kueue has evicted or preempted the Job, and admits it again when there is quota",
+	{code: "EvictedByKueue", means: "Kueue has evicted or preempted the Job, and admits it again when there is quota",
 		advice: "Wait, or raise its priority or the quota. If you resume the Job by hand, Kueue suspends it again.",
 		job:    held(workloadEvicted)},
-	{code: "QueuedByKueue", attention: AttentionStuck, group: groupSuspended,
+	{code: "QueuedByKueue", attention: AttentionStuck,
 		means: "Kueue has not looked at the Job's Workload, because one before it in the queue can never be admitted",
 		advice: "Let that Workload ask for less, or set its spec.active to false; Kueue then goes on. Or let the " +
 			"ClusterQueue have queueingStrategy BestEffortFIFO.", job: held(workloadBehind)},
-	{code: "QueuedByKueue", attention: AttentionStuck, group: groupSuspended,
+	{code: "QueuedByKueue", attention: AttentionStuck,
 		means: "Kueue admitted the Job's Workload two minutes ago or more, and has not resumed the Job",
 		advice: "Look at Kueue's controller, and at the events of the Job: kubectl describe job -n NAMESPACE JOB. " +
 			"The API server may reject its change of the Job.", job: held(workloadLate)},
-	{code: "QueuedByKueue", attention: AttentionHeld, group: groupSuspended,
-		means: "Kueue has suspended the Job until it is admitted",
+	{code: "QueuedByKueue", means: "Kueue has suspended the Job until it is admitted",
 		advice: "Read the conditions of the Job's Workload and the quota of its ClusterQueue. If you resume the Job " +
 			"by hand, Kueue suspends it again.", job: says((*facts).queued)},
-	{code: "SuspendedByOwner", attention: AttentionHeld, group: groupSuspended,
-		means: "the owner of the Job keeps it suspended",
-		advice: "Set spec.suspend of OBJECT to false, or wait until its controller does. If you resume only the " +
-			"Job, that controller suspends it again.", job: ownerSuspended(true)},
-	{code: "SuspendedByOwner", attention: AttentionHeld, group: groupSuspended,
+	{code: "SuspendedByOwner", means: "the owner of the Job keeps it suspended",
+		advice: "Set spec.suspend of OBJECT to false, or wait until its controller does. If you resume only the Job, " +
+			"that controller suspends it again.", job: ownerSuspended(true)},
+	{code: "SuspendedByOwner",
 		means:  "the owner of the Job is not suspended itself, or is not given, and has not resumed the Job",
 		advice: "See what OBJECT waits for, and whether its controller is running.", job: ownerSuspended(false)},
-	{code: explain.JobSuspended, attention: AttentionHeld, group: groupSuspended,
-		means:  "spec.suspend is true, and a label is almost that of Kueue",
+	{code: explain.JobSuspended, means: "spec.suspend is true, and a label is almost that of Kueue",
 		advice: "Give the Job the label that the message names: Kueue then queues it.", job: unqueued},
-	{code: explain.JobSuspended, attention: AttentionHeld, group: groupSuspended,
-		means: "spec.suspend is true, and an annotation seems to say why",
+	{code: explain.JobSuspended, means: "spec.suspend is true, and an annotation seems to say why",
 		advice: "Resume the Job once that is over: kubectl patch job -n NAMESPACE JOB --type=merge -p " +
 			"'{\"spec\":{\"suspend\":false}}'.", job: heldBack},
-	{code: explain.JobSuspended, attention: AttentionHeld, group: groupSuspended, means: "spec.suspend is true",
+	{code: explain.JobSuspended, means: "spec.suspend is true",
 		advice: "If it should run now: kubectl patch job -n NAMESPACE JOB --type=merge -p " +
-			"'{\"spec\":{\"suspend\":false}}'.",
-		job: suspendedSince},
-}, refusals([]row{
+			"'{\"spec\":{\"suspend\":false}}'.", job: suspendedSince},
+}), each(row{attention: AttentionStuck, group: groupCreation}, []row{
 	{code: "QuotaNeedsRequests", means: "a quota rejects pods that do not say what they request or limit",
 		advice: "Set in the pod template what the message names, or add a LimitRange with defaults." + templateAdvice,
 		job:    refused("failed quota: ")},
@@ -167,9 +152,8 @@ var causes = slices.Concat([]row{
 		advice: "Create the Job in another namespace; nothing can be created in this one.",
 		job:    refused("because it is being terminated")},
 	{code: "PodSecurity", means: "the Pod Security level of the namespace rejects new pods",
-		advice: "Set each securityContext field that the message names in the pod template." +
-			templateAdvice,
-		job: refused("violates PodSecurity")},
+		advice: "Set each securityContext field that the message names in the pod template." + templateAdvice,
+		job:    refused("violates PodSecurity")},
 	{code: "SecurityContextConstraints", means: "OpenShift finds no SecurityContextConstraints that admit the pods",
 		advice: "Change the fields of the pod template that the message names, or have an administrator grant the " +
 			"service account a constraint that allows them: oc adm policy add-scc-to-user." + templateAdvice,
@@ -185,8 +169,7 @@ var causes = slices.Concat([]row{
 		job:    refused("pod rejected: RuntimeClass")},
 	{code: "LimitRange", means: "a LimitRange rejects new pods",
 		advice: "Change the requests and limits of the pod template, or the LimitRange of the namespace." +
-			templateAdvice,
-		job: refused(" usage per Container is", " usage per Pod is", "limit to request ratio per")},
+			templateAdvice, job: refused(" usage per Container is", " usage per Pod is", "limit to request ratio per")},
 	{code: "WebhookUnavailable", means: "the service of an admission webhook does not exist",
 		advice: "Install what serves the webhook again or, if it is gone for good, delete the webhook's " +
 			"configuration; the pod template is not at fault.", job: webhookGone},
@@ -204,43 +187,39 @@ var causes = slices.Concat([]row{
 		job:    refused(" cannot create resource ")},
 	{code: "PodInvalid", means: "the API server rejects a field of the pod template",
 		advice: "Fix the field that the message names." + templateAdvice, job: refused(" is invalid: ")},
-}), []row{
-	{code: "APIServerFailing", attention: AttentionWait, group: groupCreation,
+	{code: "APIServerFailing", attention: AttentionWait,
 		means:  "the API server could not create pods, for reasons of its own",
 		advice: "Nothing in the Job is at fault: look at the API server and etcd; the controller tries again.",
 		job: refused("etcdserver: ", "status unknown for quota", "request timed out", "did not complete within",
 			"context deadline exceeded", "in the time allotted", "Internal error occurred", "connection refused",
-			"Too many requests", "too many requests", "the server is currently unable",
-			"server rejected our request")},
-	{code: "CreationRefused", attention: AttentionStuck, group: groupCreation,
-		means: "an event says that the API server rejects new pods", advice: "Fix what the API server names.",
-		job: refused()},
-
-	{code: "NodeLost", attention: AttentionStuck, cannot: "may not run well",
+			"Too many requests", "too many requests", "the server is currently unable", "server rejected our request")},
+	{code: "CreationRefused", means: "an event says that the API server rejects new pods",
+		advice: "Fix what the API server names.", job: refused()},
+}), each(row{attention: AttentionStuck}, []row{
+	{code: "NodeLost", cannot: "may not run well",
 		means: "the kubelet has said for two minutes that its node is not ready, and why",
 		advice: "Repair what the kubelet of node NODE names. It answers, so the containers may still run: leave the " +
 			"Node object in place.", pod: nodeUnwell},
-	{code: "NodeLost", attention: AttentionStuck, cannot: "cannot be reached",
+	{code: "NodeLost", cannot: "cannot be reached",
 		means: "the Node, an event or active pods say that their node has not been ready for two minutes, or the " +
 			"phase of the pods is Unknown",
 		advice: "Look at node NODE; if it is gone, delete the Node object, so that its pods are replaced.",
 		pod:    nodeLost},
-	{code: "NodeMissing", attention: AttentionStuck, cannot: "may be on a node that is gone",
+	{code: "NodeMissing", cannot: "may be on a node that is gone",
 		means: "the node of active pods is not among those of the cluster (found only if all nodes were read)",
 		advice: "The pods are deleted within minutes and replaced. Delete a pod that stays, once its machine is off: " +
 			"kubectl delete pod -n NAMESPACE POD --force.", pod: nodeMissing},
-	{code: "SchedulingGated", attention: AttentionStuck, cannot: "must wait for a scheduling gate",
-		means:  "pods have scheduling gates",
+	{code: "SchedulingGated", cannot: "must wait for a scheduling gate", means: "pods have scheduling gates",
 		advice: "Look at the controller that set the gate; it removes the gate when the pod may be scheduled.",
 		pod:    gated},
-	{code: "ResourceClaimMissing", attention: AttentionStuck, cannot: "cannot be scheduled without a ResourceClaim",
+	{code: "ResourceClaimMissing", cannot: "cannot be scheduled without a ResourceClaim",
 		means:  "a ResourceClaim of the pods, or its template, does not exist",
 		advice: "Create the ResourceClaim or ResourceClaimTemplate that the message names.", pod: claimMissing},
-	{code: "GangIncomplete", attention: AttentionStuck, cannot: "must wait for the rest of the pod group",
+	{code: "GangIncomplete", cannot: "must wait for the rest of the pod group",
 		means: "pods wait until their PodGroup has enough pods, or capacity for all of them",
 		advice: "Let the PodGroup need no more pods than the Job runs at once (spec.parallelism), and see whether " +
 			"all of them fit.", pod: gangIncomplete},
-}, ofPods("VolumeUnbound", "cannot be scheduled without a volume", []row{
+}, each(row{code: "VolumeUnbound", cannot: "cannot be scheduled without a volume"}, []row{
 	{means: "the PersistentVolume of a PersistentVolumeClaim of the pods is gone",
 		advice: "Restore the PersistentVolume, or delete the claim and create it again: its data is lost then.",
 		pod:    volumeLost},
@@ -253,7 +232,7 @@ var causes = slices.Concat([]row{
 	{means: "a PersistentVolumeClaim of the pods is not there yet, or is not bound",
 		advice: "Fix what the events of the claim name, such as its size or a quota: kubectl describe pvc -n " +
 			"NAMESPACE.", pod: volumeUnbound},
-}), ofPods("Unschedulable", "cannot be scheduled", []row{
+}), each(row{code: "Unschedulable", cannot: "cannot be scheduled"}, []row{
 	{means: "no node given has the labels of the node selector",
 		advice: "Label nodes as the nodeSelector of the pod template says, or change it." + templateAdvice,
 		pod:    noNodeSelected},
@@ -268,32 +247,31 @@ var causes = slices.Concat([]row{
 			"volume elsewhere, and keep the old claim: with it the data may go." + templateAdvice,
 		pod: volumeElsewhere},
 	{means: "the pods request more of a resource than any node of the cluster has",
-		advice: "Lower the request, or add a node that is large enough: " +
-			"the pods would not fit on an empty node, either.",
-		pod: tooLarge},
+		advice: "Lower the request, or add a node that is large enough: the pods would not fit on an empty node, " +
+			"either.", pod: tooLarge},
 }), []row{
-	{code: "VolumeInUse", attention: AttentionStuck, cannot: "cannot have a volume of a pod that does not terminate",
+	{code: "VolumeInUse", cannot: "cannot have a volume of a pod that does not terminate",
 		means: "a volume of the pods is on the node of a pod that should have terminated two minutes ago or more",
 		advice: "Look at node NODE. If its machine is surely off, delete the Node object, or give it the taint " +
 			"node.kubernetes.io/out-of-service=nodeshutdown:NoExecute: the pod then ends, and the volume is free.",
 		pod: volumeKept},
-	{code: "VolumeInUse", attention: AttentionStuck, cannot: "cannot have a volume that another pod of the Job has",
+	{code: "VolumeInUse", cannot: "cannot have a volume that another pod of the Job has",
 		means: "a volume of the pods can be on one node at a time, and another pod of the same Job has it there",
 		advice: "Set spec.parallelism to 1, or give the pods a volume that several nodes can mount (ReadWriteMany), " +
 			"or one each: a volume claim template (volumes[].ephemeral)." + templateAdvice, pod: volumeShared},
-	{code: "ScaleUpRefused", attention: AttentionStuck, cannot: "cannot be scheduled, and the cloud has no machine",
+	{code: "ScaleUpRefused", cannot: "cannot be scheduled, and the cloud has no machine",
 		means:  "an event says that the cloud has none of the machines that the autoscaler asks for",
 		advice: "Wait: the autoscaler tries again. Pods that may use another zone or type of machine start sooner.",
 		pod:    soldOut},
-	{code: "ScaleUpRefused", attention: AttentionStuck, cannot: "cannot be scheduled, and no node is added",
+	{code: "ScaleUpRefused", cannot: "cannot be scheduled, and no node is added",
 		means: "nodes run as many pods as they may, and an event says that the autoscaler adds none",
 		advice: "Raise the maximum size of a node group that fits, or how many pods a node may run, or wait until " +
 			"other pods end. Requests do not matter.", pod: noPodsLeft},
-	{code: "ScaleUpRefused", attention: AttentionStuck, cannot: "cannot be scheduled, and no node is added",
+	{code: "ScaleUpRefused", cannot: "cannot be scheduled, and no node is added",
 		means:  "nodes lack a resource, and an event says that the autoscaler adds none",
 		advice: "Raise the maximum size of a node group that fits, lower the requests, or wait until other pods end.",
 		pod:    scaleUpRefused},
-}, ofPods("Unschedulable", "cannot be scheduled", []row{
+}, each(row{code: "Unschedulable", cannot: "cannot be scheduled"}, []row{
 	{means: "the only nodes given that offer a device which the pods request have a taint",
 		advice: "If the pods may use these nodes, add a toleration for the taint to the pod template; else see why " +
 			"the others offer none." + templateAdvice, pod: devicesTainted},
@@ -328,8 +306,8 @@ var causes = slices.Concat([]row{
 		advice: "Look at the volumes in the message: their zone, their number on a node, their access mode.",
 		pod: unschedulable("volume", "CSI driver", "PersistentVolume", "available disk", "free storage", "pv(s)",
 			"ReadWriteOncePod")},
-	{means: "nodes are cordoned", advice: "Uncordon a node: kubectl uncordon, or add nodes.",
-		pod: unschedulable("were unschedulable")},
+	{means: "nodes are cordoned",
+		advice: "Uncordon a node: kubectl uncordon, or add nodes.", pod: unschedulable("were unschedulable")},
 	{means: "nodes have a host port in use",
 		advice: "Remove hostPort from the pod template (or hostNetwork, with which its ports are those of the node), " +
 			"wait until the pod that has it ends, or add nodes." + templateAdvice, pod: portTaken},
@@ -337,14 +315,14 @@ var causes = slices.Concat([]row{
 		advice: "Add nodes with such devices, wait until other pods end, or change the requests of the ResourceClaim.",
 		pod:    claimUnallocated},
 	{means: "the scheduler has found no node for two minutes",
-		advice: "Add nodes, lower the requests, or fix the affinity, the tolerations or the volumes that the " +
-			"message names.", pod: unschedulable()},
+		advice: "Add nodes, lower the requests, or fix the affinity, the tolerations or the volumes that the message " +
+			"names.", pod: unschedulable()},
 }), []row{
-	{code: "NoScheduler", attention: AttentionStuck, cannot: "got no response from a scheduler",
+	{code: "NoScheduler", cannot: "got no response from a scheduler",
 		means: "no scheduler has looked at a pod two minutes after its creation",
-		advice: "Check spec.template.spec.schedulerName, and that this scheduler is running. It says nothing about " +
-			"a pod that waits for a ResourceClaim or for its PodGroup.", pod: noScheduler},
-}, ofPods("ImagePullFailed", "cannot pull an image", []row{
+		advice: "Check spec.template.spec.schedulerName, and that this scheduler is running. It says nothing about a " +
+			"pod that waits for a ResourceClaim or for its PodGroup.", pod: noScheduler},
+}, each(row{code: "ImagePullFailed", cannot: "cannot pull an image"}, []row{
 	{means: "the registry refuses to give an image without other credentials",
 		advice: "The credentials may be missing or have expired: check the Secret in imagePullSecrets or, without " +
 			"one, what node NODE uses. The kubelet tries again, with new ones. If the name of the image or of the " +
@@ -384,9 +362,9 @@ var causes = slices.Concat([]row{
 		advice: "Correct the name of the image: what makes the Job may not have replaced a variable." + templateAdvice,
 		pod:    waiting([]string{"InvalidImageName"})},
 	{means: "a container waits for its image (ImagePullBackOff and the like)",
-		advice: "Check the name and the tag of the image, imagePullSecrets, and that the node reaches the " +
-			"registry." + templateAdvice, pod: waiting(imageReasons)},
-}), []row{}, ofPods("ContainerConfig", "cannot create a container", []row{
+		advice: "Check the name and the tag of the image, imagePullSecrets, and that the node reaches the registry." +
+			templateAdvice, pod: waiting(imageReasons)},
+}), each(row{code: "ContainerConfig", cannot: "cannot create a container"}, []row{
 	{means: "a container would run as root, which its security context forbids",
 		advice: "Set runAsUser in the securityContext of the pod template to a number above 0, or build the image " +
 			"with such a USER." + templateAdvice, pod: waiting(configReasons, "runAsNonRoot", "non-root policy")},
@@ -399,134 +377,122 @@ var causes = slices.Concat([]row{
 	{means: "a container cannot be created (CreateContainerConfigError and the like)",
 		advice: "Fix what the message names; the kubelet tries again. " + describeAdvice, pod: waiting(configReasons)},
 }), []row{
-	{code: "RestartRuleLoop", attention: AttentionStuck,
-		cannot: "cannot finish, because a rule restarts a container forever",
-		means:  "restartPolicyRules restart a container again and again, and it makes no progress",
+	{code: "RestartRuleLoop", cannot: "cannot finish, because a rule restarts a container forever",
+		means: "restartPolicyRules restart a container again and again, and it makes no progress",
 		advice: "Read the log of the last run: kubectl logs -n NAMESPACE POD -c CONTAINER --previous. Change the " +
 			"rule, or let the container end with another code." + templateAdvice, pod: ruleLoop},
-	{code: "RestartRuleLoop", attention: AttentionStuck, cannot: "cannot finish, because all containers are restarted",
+	{code: "RestartRuleLoop", cannot: "cannot finish, because all containers are restarted",
 		means: "the condition AllContainersRestarting has been True for two minutes",
 		advice: "Read the log of the last run: kubectl logs -n NAMESPACE POD -c CONTAINER --previous. Look at the " +
 			"kubelet of node NODE.", pod: allRestarting},
-	{code: "ProbeFailing", attention: AttentionStuck, cannot: "cannot run, because a probe fails",
+	{code: "ProbeFailing", cannot: "cannot run, because a probe fails",
 		means:  "the startup or liveness probe of a container fails, and the last run of the container left a message",
 		advice: "Fix what the last run says: kubectl logs -n NAMESPACE POD -c CONTAINER --previous.", pod: probeTold},
-	{code: "ProbeFailing", attention: AttentionStuck, cannot: "cannot run, because a probe fails",
+	{code: "ProbeFailing", cannot: "cannot run, because a probe fails",
 		means: "the startup or liveness probe of a container fails, so that it does not start or is restarted",
-		advice: "Give the probe more time (failureThreshold, periodSeconds), or fix what it checks: kubectl logs " +
-			"-n NAMESPACE POD -c CONTAINER." + templateAdvice, pod: probeFailing},
-	{code: "ProbeFailing", attention: AttentionStuck, cannot: "must be ready before the owner creates its next Jobs",
+		advice: "Give the probe more time (failureThreshold, periodSeconds), or fix what it checks: kubectl logs -n " +
+			"NAMESPACE POD -c CONTAINER." + templateAdvice, pod: probeFailing},
+	{code: "ProbeFailing", cannot: "must be ready before the owner creates its next Jobs",
 		means:  "containers have not been ready for ten minutes, and startupPolicy or dependsOn of a JobSet waits",
-		advice: "See what the readiness probe checks: kubectl logs -n NAMESPACE POD -c CONTAINER.",
-		pod:    unready},
-	{code: "CrashLoop", attention: AttentionStuck, cannot: "cannot keep a container running",
-		means: "a container without a memory limit is restarted again and again, because it is out of memory",
+		advice: "See what the readiness probe checks: kubectl logs -n NAMESPACE POD -c CONTAINER.", pod: unready},
+}, each(row{code: "CrashLoop", cannot: "cannot keep a container running"}, []row{
+	{means: "a container without a memory limit is restarted again and again, because it is out of memory",
 		advice: "The pod template gives container CONTAINER no memory limit: unless a LimitRange does, node NODE was " +
 			"out of memory. Set a memory request and limit for what it uses." + templateAdvice,
 		pod: crashing(withoutLimit)},
-	{code: "CrashLoop", attention: AttentionStuck, cannot: "cannot keep a container running",
-		means:  "a container is restarted again and again, because it uses too much memory",
-		advice: "Raise MEMORY, or make it use less." + templateAdvice,
-		pod:    crashing(wasOutOfMemory)},
-	{code: "CrashLoop", attention: AttentionStuck, cannot: "cannot keep an init container running",
-		means: "an init container is restarted again and again",
-		advice: "Read the log of the last run: kubectl logs -n NAMESPACE POD -c CONTAINER --previous. The " +
-			"containers start when it has succeeded.", pod: crashing(onInit)},
-	{code: "CrashLoop", attention: AttentionStuck, cannot: "cannot keep a container running",
-		means:  "a container is restarted again and again, and its last run has left a message",
+	{means: "a container is restarted again and again, because it uses too much memory",
+		advice: "Raise MEMORY, or make it use less." + templateAdvice, pod: crashing(wasOutOfMemory)},
+	{cannot: "cannot keep an init container running", means: "an init container is restarted again and again",
+		advice: "Read the log of the last run: kubectl logs -n NAMESPACE POD -c CONTAINER --previous. The containers " +
+			"start when it has succeeded.", pod: crashing(onInit)},
+	{means: "a container is restarted again and again, and its last run has left a message",
 		advice: "HOW The log of the last run: kubectl logs -n NAMESPACE POD -c CONTAINER --previous.",
 		pod:    crashing(withMessage)},
-	{code: "CrashLoop", attention: AttentionStuck, cannot: "cannot keep a container running",
-		means:  "a container is restarted again and again; if it is a sidecar, no container of the pod runs",
+	{means: "a container is restarted again and again; if it is a sidecar, no container of the pod runs",
 		advice: "Read the log of the last run: kubectl logs -n NAMESPACE POD -c CONTAINER --previous.",
 		pod:    crashing(anyContainer)},
-	{code: "ContainerStart", attention: AttentionStuck, cannot: "cannot start a container",
+}), []row{
+	{code: "ContainerStart", cannot: "cannot start a container",
 		means:  "a container waits for another unusual reason (RunContainerError and the like)",
 		advice: "Check the command, the security context and the mounts of container CONTAINER.", pod: containerStart},
-	{code: "VolumeInUse", attention: AttentionStuck, cannot: "cannot start, because a volume is in use elsewhere",
-		means: "a volume of the pods is attached to the node of a pod that does not end by itself",
+}, each(row{code: "VolumeInUse", cannot: "cannot start, because a volume is in use elsewhere"}, []row{
+	{means: "a volume of the pods is attached to the node of a pod that does not end by itself",
 		advice: "Pods on one node can share the volume: let the Job's pod run there (podAffinity). The other pod " +
 			"does not end by itself, and its controller replaces it: stop it only if it may be down." + templateAdvice,
 		pod: volumeHeld(true)},
-	{code: "VolumeInUse", attention: AttentionStuck, cannot: "cannot start, because a volume is in use elsewhere",
-		means:  "a volume of the pods is attached to the node of another pod, which ends",
+	{means: "a volume of the pods is attached to the node of another pod, which ends",
 		advice: "Wait until that pod has ended.", pod: volumeHeld(false)},
-	{code: "VolumeInUse", attention: AttentionStuck, cannot: "cannot start, because a volume is in use elsewhere",
-		means: "a volume of the pods is attached to another node, and only one can have it",
+	{means: "a volume of the pods is attached to another node, and only one can have it",
 		advice: "Wait until the other pod has ended, or delete it if it is no longer needed. If its node is gone, " +
 			"the volume is detached after six minutes.",
 		pod: startFailing([]string{"FailedAttachVolume"}, volumeInUse...)},
+}), []row{
 	{code: "VolumePreparing", attention: AttentionWait, cannot: "must wait for a volume",
 		means: "the kubelet gives the files of a volume another owner, which takes long if they are many",
 		advice: "Wait: it goes on. With fsGroupChangePolicy OnRootMismatch in the securityContext of the pod " +
 			"template, later pods start at once.", pod: startFailing([]string{"VolumePermissionChangeInProgress"})},
-}, ofPods("PodStartFailing", "cannot start", startWarnings), []row{
-	{code: "PodStartOverdue", attention: AttentionStuck, cannot: "should have started",
+}, each(row{code: "PodStartFailing", cannot: "cannot start"}, startWarnings), []row{
+	{code: "PodStartOverdue", cannot: "should have started",
 		means:  "no container of a pod has started ten minutes after its scheduling",
 		advice: describeAdvice + " A large image, a volume or the network of node NODE may be the cause.",
 		pod:    startOverdue},
-	{code: "SidecarRunning", attention: AttentionStuck, cannot: "cannot finish",
+	{code: "SidecarRunning", cannot: "cannot finish",
 		means:  "all containers have finished, but a sidecar still runs after the grace period",
 		advice: "Make the sidecar end on SIGTERM, and look at the kubelet of node NODE.", pod: sidecarRunning},
-	{code: "ContainerRunning", attention: AttentionStuck, cannot: "cannot finish",
+	{code: "ContainerRunning", cannot: "cannot finish",
 		means: "a container still runs ten minutes after the main container of its pod has succeeded",
 		advice: "The other containers have succeeded, and a new Job would repeat what they did: once container " +
 			"CONTAINER ends, too, so does the pod (for Istio: pilot-agent request POST quitquitquit). For later Jobs " +
 			"make container CONTAINER a sidecar: an init container with restartPolicy Always, which the kubelet " +
-			"stops when they have finished.",
-		pod: containerRunning(true)},
-	{code: "ContainerRunning", attention: AttentionStuck, cannot: "cannot finish",
+			"stops when they have finished.", pod: containerRunning(true)},
+	{code: "ContainerRunning", cannot: "cannot finish",
 		means: "a container still runs ten minutes after the main container of its pod has failed",
 		advice: "The failure counts only once container CONTAINER has ended, too. If it only serves the others, make " +
 			"it a sidecar: an init container with restartPolicy Always, which the kubelet stops when they have " +
-			"finished." + templateAdvice,
-		pod: containerRunning(false)},
-	{code: "Unexplained", attention: AttentionStuck, cannot: "should run, and nothing given says why not",
+			"finished." + templateAdvice, pod: containerRunning(false)},
+	{code: "Unexplained", cannot: "should run, and nothing given says why not",
 		means:  "pods do not run ten minutes after their creation, and no other row explains why",
 		advice: describeAdvice, pod: unexplained, last: true},
-
+}), each(row{attention: AttentionWait}, []row{
 	{code: "PodsMissing", attention: AttentionStuck, group: groupCreation,
 		means: "the status counts active or terminating pods, and some of them were not given",
 		advice: "Get all its pods: kubectl get pods -n NAMESPACE -l job-name=JOB -o yaml. If these are all, the " +
 			"controller is not running.", job: creation("PodsMissing", true)},
-	{code: "BackoffUnknown", attention: AttentionWait, group: groupCreation,
+	{code: "BackoffUnknown", group: groupCreation,
 		means: "the status counts failures, and none of the failed pods was given: they would show how long the Job " +
-			"backs off", advice: "Get the pods that have failed, if they still exist.",
-		job: creation("BackoffUnknown", false)},
+			"backs off",
+		advice: "Get the pods that have failed, if they still exist.", job: creation("BackoffUnknown", false)},
 	{code: "CreationOverdue", attention: AttentionStuck, group: groupCreation,
 		means: "pods should have been created two minutes ago or more",
 		advice: "Check that the controller that manages the Job is running. If it is, a quota or an admission " +
 			"webhook may reject the pods: look for FailedCreate events (kubectl describe job -n NAMESPACE JOB).",
 		job: creation("CreationOverdue", false)},
-	{code: "TerminationOverdue", attention: AttentionWait,
-		means: "pods have not terminated in time, and the Job goes on without them", advice: terminationAdvice,
-		job: overdueTermination(true)},
-	{code: "NotScheduledYet", attention: AttentionWait, cannot: "cannot be scheduled yet",
-		means: "the scheduler has found no node for less than two minutes, pods are preempted for it, or an event " +
-			"of the last ten minutes says that an autoscaler adds one",
+	{code: "TerminationOverdue", means: "pods have not terminated in time, and the Job goes on without them",
+		advice: terminationAdvice, job: overdueTermination(true)},
+	{code: "NotScheduledYet", cannot: "cannot be scheduled yet",
+		means: "the scheduler has found no node for less than two minutes, pods are preempted for it, or an event of " +
+			"the last ten minutes says that an autoscaler adds one",
 		advice: "Wait: the scheduler tries again when a node or its pods change.", pod: notScheduledYet},
-	{code: "Initializing", attention: AttentionWait, cannot: "must still initialize",
+	{code: "Initializing", cannot: "must still initialize",
 		means:  "an init container has been running for ten minutes or more",
 		advice: "See what it does: kubectl logs -n NAMESPACE POD -c CONTAINER.", pod: initializing},
-	{code: "ImagePulling", attention: AttentionWait, cannot: "must wait for an image",
+	{code: "ImagePulling", cannot: "must wait for an image",
 		means:  "a node has been pulling an image for two minutes or more",
 		advice: "Wait, if the image is large; else look at the network of node NODE.", pod: pulling},
-	{code: "Restarting", attention: AttentionWait, cannot: "had to restart a container again and again",
+	{code: "Restarting", cannot: "had to restart a container again and again",
 		means: "a container has been restarted three times or more, each counts, and it has not run for longer since " +
 			"than before",
 		advice: "Read the log of the last run: kubectl logs -n NAMESPACE POD -c CONTAINER --previous. If it was out " +
 			"of memory, a new Job needs a higher limit.", pod: restartsOn},
-	{code: "Restarting", attention: AttentionWait, cannot: "had to restart a container",
+	{code: "Restarting", cannot: "had to restart a container",
 		means:  "a container was restarted in the last ten minutes",
-		advice: "Read the log of the last run: kubectl logs -n NAMESPACE POD -c CONTAINER --previous.",
-		pod:    restarted},
-	{code: "ResizePending", attention: AttentionWait, cannot: "must wait to be resized",
+		advice: "Read the log of the last run: kubectl logs -n NAMESPACE POD -c CONTAINER --previous.", pod: restarted},
+	{code: "ResizePending", cannot: "must wait to be resized",
 		means:  "the kubelet has not carried out a resize of the pods",
-		advice: "The pod runs on with its old resources. Change the resize to what node NODE has left.",
-		pod:    resizing},
-	{code: explain.JobInFlight, attention: AttentionWait,
-		means: "creations or deletions are not observed yet (for callers of the library)",
-		job:   decided(explain.JobInFlight)},
+		advice: "The pod runs on with its old resources. Change the resize to what node NODE has left.", pod: resizing},
+	{code: explain.JobInFlight, means: "creations or deletions are not observed yet (for callers of the library)",
+		job: decided(explain.JobInFlight)},
+}), []row{
 	{code: explain.JobRemoving, means: "active pods are deleted: they are too many, or have no index of their own",
 		job: decided(explain.JobRemoving)},
 	{code: explain.JobCreating, means: "pods are created now", job: decided(explain.JobCreating)},
@@ -546,8 +512,7 @@ var causes = slices.Concat([]row{
 	{code: explain.JobBackingOff, attention: AttentionWait, means: "failed pods are replaced after a delay",
 		advice: "HOW The delay ends by itself.", job: backingOff},
 	{code: explain.JobAwaitingTermination, attention: AttentionWait,
-		means: "pods that are being deleted are replaced once they have terminated",
-		job:   awaitingTermination},
+		means: "pods that are being deleted are replaced once they have terminated", job: awaitingTermination},
 	{code: explain.JobNoParallelism, attention: AttentionHeld, means: "spec.parallelism is 0",
 		advice: "Set spec.parallelism above 0.", job: decided(explain.JobNoParallelism)},
 	{code: "PodsStarting", cannot: "must still start",
@@ -555,22 +520,21 @@ var causes = slices.Concat([]row{
 		pod:   starting, last: true},
 	{code: explain.JobRunning, attention: AttentionWait,
 		means:  "the wanted number of pods is active, all of them run, and one more failure makes the Job fail",
-		advice: "HOW To keep what it has done so far, raise spec.backoffLimit while it runs.", job: lastTryRuns},
-	{code: explain.JobRunning, attention: AttentionWait, group: groupRunning,
-		means: "the wanted number of pods is active, three or more failed in the same way before, or several that " +
-			"are gone, and none succeeded",
+		advice: "HOW To keep what it has done so far, raise spec.backoffLimit while it runs.",
+		job:    func(f *facts) found { return f.running(true) }},
+}, each(row{code: explain.JobRunning, attention: AttentionWait, group: groupRunning}, []row{
+	{means: "the wanted number of pods is active, three or more failed in the same way before, or several that " +
+		"are gone, and none succeeded",
 		advice: "HOW The pod that runs now may fail in the same way.", job: again},
-	{code: explain.JobRunning, attention: AttentionWait, group: groupRunning,
-		means: "the wanted number of pods is active, and at the pace of those that succeeded the Job reaches its " +
-			"deadline",
+	{means: "the wanted number of pods is active, and at the pace of those that succeeded the Job reaches its deadline",
 		advice: "Raise spec.activeDeadlineSeconds while it runs, or spec.parallelism: both can change in an existing " +
 			"Job.", job: tooLate},
-	{code: explain.JobRunning, attention: AttentionWait, group: groupRunning,
-		means: "the wanted number of pods is active, and one has run for more than an hour, and three times as long " +
-			"as those that have succeeded",
+	{means: "the wanted number of pods is active, and one has run for more than an hour, and three times as long as " +
+		"those that have succeeded",
 		advice: "See what it does: kubectl logs -n NAMESPACE POD --all-containers. It may have more to do than the " +
 			"others. If it hangs, delete it: it then counts as failed, and is replaced while the limit allows.",
 		job: straggles},
-	{code: explain.JobRunning, group: groupRunning,
-		means: "the wanted number of pods is active, and all of them run", job: running},
+}), []row{
+	{code: explain.JobRunning, group: groupRunning, means: "the wanted number of pods is active, and all of them run",
+		job: running},
 })

@@ -94,6 +94,14 @@ func essence(message string) string {
 	return either(len(said) == 0 || len(lines) <= most, message, "… "+strings.Join(said, "\n"))
 }
 
+// firstOf returns the first element for which is holds, and the zero value if there is none.
+func firstOf[T any](all []T, is func(T) bool) (one T) {
+	if i := slices.IndexFunc(all, is); i >= 0 {
+		one = all[i]
+	}
+	return one
+}
+
 // mentions reports whether a text has one of the parts.
 func mentions(text string, parts ...string) bool {
 	return len(parts) == 0 || slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(text, part) })
