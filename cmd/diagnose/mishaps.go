@@ -67,7 +67,7 @@ var mishaps = slices.Concat([]mishap{
 		func(_ *facts, c *found) bool { return c.signs.disrupted }},
 	{"a container was lost with its node or its runtime",
 		"Look at node NODE, which was rebooted, or whose container runtime was restarted: the exit code says nothing " +
-			"of the program. No rule for disruptions counts that otherwise.",
+			"of the program. A rule that ignores disruptions does not cover this.",
 		func(_ *facts, c *found) bool { return c.signs.lost != "" }},
 	{"a container looks for a file that a ConfigMap or Secret does not have there",
 		"Correct the path or the subPath in the pod template, or add the key to OBJECT.", shows("file")},

@@ -86,7 +86,8 @@
 //	runs            job, created, ended, phase, text: its Jobs, the last one first
 //
 // For several Jobs the object has jobs and cronJobs, lists of these objects, others, the number
-// of Jobs that kubectl jobfate omits because they need no attention, and unreadable.
+// of Jobs that kubectl jobfate omits because they need no attention, unreadable, and shared: names
+// that the failures of several jobs have, a list with names and jobs; absent if there are none.
 //
 // The object of validate has skipped, the number of objects of each other kind, unreadable,
 // and jobs, each with
