@@ -187,9 +187,12 @@ func hostPorts(pod *corev1.Pod) (ports []int32) {
 // portTaken finds that a port of the nodes is in use, and by which pod.
 func portTaken(p *podFacts) sign {
 	s := unschedulable("free ports")(p)
+	if s.text == "" {
+		return s // it would go through all pods
+	}
 	for _, port := range hostPorts(p.Pod) {
 		of := p.holder(func(pod *corev1.Pod) bool { return slices.Contains(hostPorts(pod), port) })
-		if s.text != "" && of != "" {
+		if of != "" {
 			s.text = fmt.Sprintf("%s; port %d of the node is taken by %s", strings.TrimSuffix(s.text, "."), port, of)
 			break
 		}
@@ -200,9 +203,12 @@ func portTaken(p *podFacts) sign {
 // claimTaken finds that another pod has a claim which one pod alone may use.
 func claimTaken(p *podFacts) sign {
 	s := unschedulable("ReadWriteOncePod")(p)
+	if s.text == "" {
+		return s // it would go through all pods
+	}
 	for _, claim := range p.f.claims(p.Pod) {
 		of := p.holder(func(pod *corev1.Pod) bool { return pod.Namespace == p.Namespace && mounts(pod, claim) })
-		if s.text != "" && of != "" {
+		if of != "" {
 			s.text = strings.TrimSuffix(s.text, ".") + "; PersistentVolumeClaim " + claim + " is in use by " + of
 			break
 		}
