@@ -136,8 +136,8 @@ func (c *cronFacts) lastBefore(since time.Time) (last time.Time, many bool) {
 
 // cronCauses says what the causes of CronJobs mean, and what to do.
 var cronCauses = []Entry{
-	{"CronJobStopped", AttentionHeld, "a CronJob is suspended, or is being deleted", "To resume a suspended CronJob, " +
-		"set spec.suspend to false."},
+	{"CronJobStopped", AttentionHeld, "a CronJob is suspended, or is being deleted", "Find out why it is suspended. To " +
+		"resume it, set spec.suspend to false."},
 	{"ScheduleInvalid", AttentionStuck, "the schedule or the time zone of a CronJob is invalid, or the schedule " +
 		"matches no date", "Change spec.schedule or spec.timeZone."},
 	{"TimeZoneUnknown", AttentionStuck, "the CronJob controller does not know the time zone of a CronJob, though it " +
@@ -147,8 +147,8 @@ var cronCauses = []Entry{
 		"Finished Jobs count towards a quota, too: see the history limits of the CronJob, and " +
 		"spec.jobTemplate.spec.ttlSecondsAfterFinished."},
 	{"RunBlocked", AttentionStuck, "with concurrencyPolicy Forbid, a Job has been active for three start times and " +
-		"more than a day, or three times as long as the last ones took", "See why it does not end: kubectl logs -n " +
-		"NAMESPACE job/JOB. If it hangs, delete it, and the next one starts. With " +
+		"more than a day, or three times as long as the last ones took", "See whether its pods run, and what " +
+		"they do: kubectl logs -n NAMESPACE job/JOB. If it hangs, delete it, and the next one starts. With " +
 		"spec.jobTemplate.spec.activeDeadlineSeconds later Jobs end in time."},
 	{"RunWaits", AttentionWait, "with concurrencyPolicy Forbid, an active Job keeps the next one from starting",
 		"The next one starts after its end."},

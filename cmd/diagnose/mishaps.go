@@ -134,7 +134,7 @@ var mishaps = slices.Concat([]mishap{
 			return f.failureReason() == batchv1.JobReasonDeadlineExceeded && !f.ran()
 		}},
 	{"it reached its deadline",
-		"Raise spec.activeDeadlineSeconds, or see what took long: " + namespaceEvents,
+		"See what took long before you raise spec.activeDeadlineSeconds: " + namespaceEvents,
 		func(f *facts, _ *found) bool { return f.failureReason() == batchv1.JobReasonDeadlineExceeded }},
 	{"a pod succeeded with another image of the same name",
 		"Compare the two images: the tag was pushed again. A digest in place of the tag keeps the image as it is. " +

@@ -229,6 +229,9 @@ func sameExitCode(w *whatIf) (is Pattern) {
 		code, g.Container) + textIf(code == 1, "; 1 is the code of any error: give this one a code of its own")
 	is.Remedy = textIf(code == 1, "an exit code of its own for this error, and ") + "a rule that fails the " +
 		either(perIndex, "index", "Job") + " at once"
+	if code == 1 {
+		return is // a rule would end the Job at any error
+	}
 	action := either(perIndex, batchv1.PodFailurePolicyActionFailIndex, batchv1.PodFailurePolicyActionFailJob)
 	is.change = withRule(false, batchv1.PodFailurePolicyRule{Action: action,
 		OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{ContainerName: &g.Container,

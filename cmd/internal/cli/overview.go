@@ -158,13 +158,7 @@ func (v *View) text(p paint, all bool) string {
 		write(&b, "%s all name %s: they may have one cause.\n", inLine(strings.Join(s.Jobs, ", ")),
 			inLine(strings.Join(s.Names, ", ")))
 	}
-	if advice := v.advice(); all && len(advice) > 0 {
-		b.WriteString("\nWhat to do:\n")
-		for _, text := range advice {
-			write(&b, "  %s\n", text)
-		}
-		b.WriteString("\n")
-	}
+	v.writeAdvice(&b, all)
 	switch {
 	case len(v.crons) > 0 && v.others == 0:
 	case v.others == 0 && len(v.reports) == 0:
@@ -179,6 +173,25 @@ func (v *View) text(p paint, all bool) string {
 		write(&b, "%s: %s\n", p.text(yellow, n.Code), n.Text)
 	}
 	return b.String()
+}
+
+// writeAdvice writes what to do below a table; without all, about what is first in it.
+func (v *View) writeAdvice(b *strings.Builder, all bool) {
+	const most = 5
+	advice := v.advice()
+	for i, text := range advice {
+		switch {
+		case i == 0:
+			b.WriteString("\nWhat to do:\n")
+		case i == most && !all:
+			write(b, "  (--all shows %d more)\n\n", len(advice)-most)
+			return
+		}
+		write(b, "  %s\n", text)
+	}
+	if len(advice) > 0 {
+		b.WriteString("\n")
+	}
 }
 
 // cell is a cell of a table, with its colour.
