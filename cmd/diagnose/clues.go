@@ -131,18 +131,17 @@ func (f *facts) serverOf(names []string) (text, object string) {
 }
 
 // waitsFor says what the command of a container waits for: a server that is not up, or another Job that has failed.
-func (f *facts) waitsFor(container string) string {
+func (f *facts) waitsFor(container string) (text, object string) {
 	c := cmp.Or(f.containerNamed(container), &corev1.Container{})
 	names := hostsIn(strings.Join(slices.Concat(c.Command, c.Args), " "), true)
 	for _, name := range names {
 		pods := f.near.jobs[name]
 		good := slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return pod.Status.Phase != corev1.PodFailed })
 		if len(pods) > 0 && !good && name != f.Job.Name {
-			return "its command names Job " + name + ", of which all pods given have failed"
+			return "its command names Job " + name + ", of which all pods given have failed", "job/" + name
 		}
 	}
-	text, _ := f.serverOf(names)
-	return text
+	return f.serverOf(names)
 }
 
 // roles are the ends of the names of Services that several of a server's Services have.

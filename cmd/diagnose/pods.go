@@ -21,6 +21,7 @@ type sign struct {
 	node      string
 	event     *corev1.Event // nil if the pod's own status shows it
 	about     string        // another object that shows it
+	object    string        // its kind and name, for advice
 	says      string        // the message that the last run of the container has left
 }
 
@@ -195,6 +196,7 @@ func (a *symptom) found(f *facts) (c found) {
 	s, pod := a.signs[a.most], a.pods[a.most]
 	c.pod, c.container, c.node = pod.Name, s.container, cmp.Or(s.node, pod.Spec.NodeName)
 	clue := f.clueIn(s.container, s.says)
+	c.object = cmp.Or(s.object, clue.object)
 	c.text = joined("; ", fmt.Sprintf("%d of %s %s: %s", len(a.pods), count(f.Progress.Active, "active pod"), a.cannot,
 		s.text), clue.text)
 	c.evidence, c.how = []string{cmp.Or(s.about, "pod/"+pod.Name)}, "Fix what it says."

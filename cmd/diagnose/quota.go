@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"maps"
 	"regexp"
 	"slices"
@@ -14,15 +15,32 @@ import (
 // quotaName matches the quota in the message of a refusal.
 var quotaName = regexp.MustCompile(`exceeded quota: ([^,]+), requested: (.+), used: `)
 
-// idle is what pods of one owner that have not started take of a quota.
+// idle is what pods of one owner that do no work take of a quota.
 type idle struct {
 	owner string // its kind and name
+	why   string // they do no work
 	pods  int
 	takes resource.Quantity
 }
 
-// idleInQuota returns the ones that take most of the resource of a refusal, of the pods of the namespace that were
-// created ten minutes ago or more and have not started.
+// idles says why a pod does no work: it was created ten minutes ago or more and has not started, or a container of it
+// runs on ten minutes after another one has succeeded. It is empty if the pod may work.
+func (f *facts) idles(pod *corev1.Pod) string {
+	if pod.Status.Phase == corev1.PodPending && f.past(pod.CreationTimestamp.Time, longPatience) {
+		return "not started"
+	}
+	main, running := mainOf(pod.Spec.Containers), ""
+	done := false
+	for _, c := range pod.Status.ContainerStatuses {
+		end := c.State.Terminated
+		done = done || c.Name == main && end != nil && end.ExitCode == 0 && f.past(end.FinishedAt.Time, longPatience)
+		running = cmp.Or(running, textIf(c.State.Running != nil, c.Name))
+	}
+	return textIf(done && running != "", "ended but for container "+running)
+}
+
+// idleInQuota returns the ones that take most of the resource of a refusal, of the pods of the namespace that do no
+// work.
 func (f *facts) idleInQuota() (most idle) {
 	m := quotaName.FindStringSubmatch(f.refusal)
 	if m == nil {
@@ -32,12 +50,15 @@ func (f *facts) idleInQuota() (most idle) {
 	all := map[string]idle{}
 	for _, pod := range f.near.all {
 		owner := metav1.GetControllerOfNoCopy(pod)
-		if owner == nil || owner.UID == f.Job.UID || pod.Namespace != f.Job.Namespace ||
-			pod.Status.Phase != corev1.PodPending || !f.past(pod.CreationTimestamp.Time, longPatience) {
+		if owner == nil || owner.UID == f.Job.UID || pod.Namespace != f.Job.Namespace {
+			continue
+		}
+		why := f.idles(pod)
+		if why == "" {
 			continue
 		}
 		of := all[owner.Kind+" "+owner.Name]
-		of.owner, of.pods = owner.Kind+" "+owner.Name, of.pods+1
+		of.owner, of.pods, of.why = owner.Kind+" "+owner.Name, of.pods+1, why
 		of.takes.Add(takes(pod, name))
 		all[of.owner] = of
 		if less := most.takes.Cmp(of.takes); less < 0 || less == 0 && of.owner < most.owner {
@@ -60,7 +81,7 @@ func takes(pod *corev1.Pod, name string) (sum resource.Quantity) {
 	return sum
 }
 
-// heldIdle finds that pods which have not started take a quota that refuses the pods of the Job.
+// heldIdle finds that pods which do no work take a quota that refuses the pods of the Job.
 func heldIdle(f *facts) (c found) {
 	most := f.idleInQuota()
 	if most.pods == 0 {
@@ -70,7 +91,7 @@ func heldIdle(f *facts) (c found) {
 	c.object = strings.ToLower(strings.Replace(most.owner, " ", "/", 1))
 	c.text += "; " + most.takes.String() + " of it " + either(most.pods == 1, "is", "are") + " taken by " +
 		count(most.pods, "pod") + " of " + most.owner + " that " + either(most.pods == 1, "has", "have") +
-		" not started"
+		" " + most.why
 	return c
 }
 

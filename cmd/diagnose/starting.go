@@ -284,11 +284,18 @@ func initializing(p *podFacts) (s sign) {
 	for _, c := range p.all {
 		if running := c.State.Running; c.role == "init container" && running != nil &&
 			p.f.past(running.StartedAt.Time, longPatience) {
-			return sign{text: joined("; ", c.String()+" has been running "+p.f.lasting(running.StartedAt.Time),
-				p.f.waitsFor(c.Name)), container: c.Name}
+			text, object := p.f.waitsFor(c.Name)
+			return sign{text: joined("; ", c.String()+" has been running "+p.f.lasting(running.StartedAt.Time), text),
+				container: c.Name, object: object}
 		}
 	}
 	return s
+}
+
+// initWaits finds an init container that waits for something which is not up.
+func initWaits(p *podFacts) sign {
+	s := initializing(p)
+	return either(s.object != "", s, sign{})
 }
 
 // resizing finds a resize in place that is not done (KEP-1287).
@@ -387,6 +394,11 @@ func (p *podFacts) finished() (last time.Time, running *container) {
 // servers are parts of the names of containers that serve others and do not end by themselves.
 var servers = []string{"proxy", "envoy", "agent", "sidecar", "exporter", "fluent", "collector", "daemon"}
 
+// mainOf returns the name of the first container that does not serve others.
+func mainOf(all []corev1.Container) string {
+	return firstOf(all, func(c corev1.Container) bool { return !mentions(c.Name, servers...) }).Name
+}
+
 // containerRunning returns the finder for a container that serves the others and still runs long after they have
 // finished; succeeded says that the main container has succeeded. A main container may outlast its helpers.
 func containerRunning(succeeded bool) func(*podFacts) sign {
@@ -398,9 +410,8 @@ func (p *podFacts) outlasted(succeeded bool) (s sign) {
 	if running == nil || !p.f.past(last, longPatience) {
 		return s
 	}
-	works := func(c corev1.Container) bool { return !mentions(c.Name, servers...) }
 	main := cmp.Or(p.Annotations["kubectl.kubernetes.io/default-container"],
-		firstOf(p.f.Job.Spec.Template.Spec.Containers, works).Name) // statuses are in the order of their names
+		mainOf(p.f.Job.Spec.Template.Spec.Containers)) // statuses are in the order of their names
 	for _, c := range p.all {
 		if main == "" && c.role == "container" && !mentions(c.Name, servers...) {
 			main = c.Name

@@ -139,8 +139,9 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 		advice: "Set in the pod template what the message names, or add a LimitRange with defaults." + templateAdvice,
 		job:    refused("failed quota: ")},
 	{code: "QuotaExceeded",
-		means:  "a quota rejects new pods, and pods of another Job or owner take it and have not started",
-		advice: "See why the pods of OBJECT do not start: what they take is free for others once they are gone.",
+		means: "a quota rejects new pods, and pods of another Job or owner take it and have not started, or should " +
+			"have ended",
+		advice: "See why the pods of OBJECT do not start, or end: what they take is free for others once they are gone.",
 		job:    heldIdle},
 	{code: "QuotaExceeded", means: "a quota of the number of pods rejects new ones, and counts pods that have ended",
 		advice: "Pods that have ended count towards count/pods, not towards pods: delete the Jobs that have ended, " +
@@ -473,6 +474,9 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 		means: "the scheduler has found no node for less than two minutes, pods are preempted for it, or an event of " +
 			"the last ten minutes says that an autoscaler adds one",
 		advice: "Wait: the scheduler tries again when a node or its pods change.", pod: notScheduledYet},
+	{code: "Initializing", cannot: "must still initialize",
+		means:  "an init container has been waiting for ten minutes or more, for a server or a Job that is not up",
+		advice: "Look at OBJECT: the init container ends once that is up.", pod: initWaits},
 	{code: "Initializing", cannot: "must still initialize",
 		means:  "an init container has been running for ten minutes or more",
 		advice: "See what it does: kubectl logs -n NAMESPACE POD -c CONTAINER.", pod: initializing},
