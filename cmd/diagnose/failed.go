@@ -307,6 +307,7 @@ func (f *facts) howFailed(r *record, of *Digest, byRule bool) (how string, shown
 		probe := cmp.Or(f.killedAsFailed(r), &corev1.Event{})
 		return joined("; ", f.named(r)+": "+fault.Fault+f.notExecutable(fault.Container, fault.End)+
 			textIf(fault.done != "", ", after container "+fault.done+" had succeeded"), fault.lost, fault.earlier,
+			f.culpritOf(r),
 			oneLine(probe.Message), clockBehind(r.Pod, fault.End),
 			cmp.Or(f.clueIn(fault.Container, cmp.Or(fault.End, &corev1.ContainerStateTerminated{}).Message).text,
 				f.mentioned(fault.Fault)), f.ruleText(r),

@@ -117,6 +117,25 @@ func (f *facts) usage(refusal string) string {
 // used matches what the kubelet says of a container of a pod that it evicts (pkg/kubelet/eviction/helpers.go).
 var used = regexp.MustCompile(`Threshold quantity: ([0-9A-Za-z]+), .*was using ([0-9A-Za-z]+), request is`)
 
+// culpritOf names the pod that used most of what its node was short of when another one was evicted there for hardly
+// anything; empty if none is given.
+func (f *facts) culpritOf(r *record) (text string) {
+	if !innocent(r.Pod.Status.Message) {
+		return ""
+	}
+	var most resource.Quantity
+	for _, pod := range f.near.all {
+		m := used.FindStringSubmatch(pod.Status.Message)
+		if m == nil || pod.Spec.NodeName != r.Pod.Spec.NodeName || innocent(pod.Status.Message) {
+			continue
+		}
+		if own, err := resource.ParseQuantity(m[2]); err == nil && own.Cmp(most) > 0 {
+			most, text = own, "pod "+pod.Name+ownedBy(pod)+" had used "+m[2]+" there"
+		}
+	}
+	return text
+}
+
 // innocent reports whether a pod was evicted that used less than a hundredth of what the node should have left.
 func innocent(message string) bool {
 	m := used.FindStringSubmatch(message)
