@@ -110,8 +110,18 @@ func hostsIn(text string, any bool) (names []string) {
 }
 
 // server says that no pod behind a server that a message names is ready.
-func (f *facts) server(_ *corev1.Container, message string) (text, object string) {
-	return f.serverOf(hostsIn(message, false))
+func (f *facts) server(c *corev1.Container, message string) (text, object string) {
+	text, object = f.serverOf(hostsIn(message, false))
+	if text != "" || !speaks(message, passing...) {
+		return text, object
+	}
+	for _, v := range c.Env { // of an address of the cluster, only the Service would show the name
+		text, object = f.serverOf(hostsIn(v.Value, false))
+		if object != "" {
+			return "variable " + v.Name + ": " + text, object
+		}
+	}
+	return "", ""
 }
 
 func (f *facts) serverOf(names []string) (text, object string) {
@@ -180,6 +190,12 @@ func (f *facts) behind(name string) (pods []*corev1.Pod, service object) {
 	return of, nil
 }
 
+// exitOf says how a container has ended, with what it said.
+func exitOf(end *corev1.ContainerStateTerminated) string {
+	end = cmp.Or(end, &corev1.ContainerStateTerminated{})
+	return joined(": ", explain.Exit(end), oneLine(essence(end.Message)))
+}
+
 // troubleOf says why a pod does not serve; empty if it is ready.
 func troubleOf(pod *corev1.Pod) string {
 	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
@@ -188,7 +204,7 @@ func troubleOf(pod *corev1.Pod) string {
 			continue
 		}
 		return joined(": ", "is not ready: container "+c.Name, w.Reason, either(last != nil, "before that "+
-			explain.Exit(cmp.Or(last, &corev1.ContainerStateTerminated{})), oneLine(w.Message)))
+			exitOf(last), oneLine(w.Message)))
 	}
 	unscheduled := condition(pod, corev1.PodScheduled)
 	switch {

@@ -38,13 +38,28 @@ func waiting(reasons []string, parts ...string) func(*podFacts) sign {
 				continue
 			}
 			s.container = c.Name
-			s.text = joined(": ", c.String(), w.Reason, oneLine(text)) + p.f.exists(p.Namespace, text) +
-				withoutSecrets(text, p.events) + p.f.pulled(c.Image)
+			s.text = joined(": ", c.String(), w.Reason, oneLine(steps.ReplaceAllString(text, ""))) +
+				p.f.exists(p.Namespace, text) + withoutSecrets(text, p.events) + p.f.pulled(c.Image)
 			return s
 		}
 		return sign{}
 	}
 }
+
+// steps matches what containerd says of how far it came with an image, whose name it repeats each time.
+var steps = regexp.MustCompile(`failed to pull and unpack image "[^"]*": |failed to resolve reference "[^"]*": |` +
+	`failed to resolve image: |rpc error: code = \w+ desc = `)
+
+// secretless finds that a registry refuses to give an image, and that the kubelet has not found a Secret with
+// credentials for it.
+func secretless(p *podFacts) sign {
+	s := waiting(imageReasons, refusals...)(p)
+	return either(withoutSecrets(s.text, p.events) != "", s, sign{})
+}
+
+// refusals are what registries say to those who may not have an image.
+var refusals = []string{"unauthorized", "denied", "no basic auth", "authentication required", "403 Forbidden",
+	"401 Unauthorized"}
 
 // noSuchImage finds that a registry does not have an image; of a node, a snapshot may be missing.
 func noSuchImage(p *podFacts) sign {
@@ -259,14 +274,31 @@ func (c container) ended() time.Time {
 	return last.FinishedAt.Time
 }
 
-// injectors lists who injects containers.
-var injectors = []adder{
-	{"istio-", "Istio"},
-	{"linkerd-", "Linkerd"},
-	{"vault-agent", "the Vault agent injector"},
-	{"consul-", "Consul"},
-	{"daprd", "Dapr"},
-	{"gke-gcsfuse-", "the Cloud Storage FUSE driver of GKE"},
+// helpers lists containers that serve others, by the beginning of their names: who injects them, if somebody does, and
+// what lets them end.
+var helpers = []struct{ prefix, who, ends string }{
+	{"istio-", "Istio", "pilot-agent request POST quitquitquit, run in it, ends it. For later Jobs set annotation " +
+		"sidecar.istio.io/nativeSidecar: \"true\" in the pod template: it then ends with them."},
+	{"linkerd-", "Linkerd", "For later Jobs set annotation config.beta.linkerd.io/proxy-enable-native-sidecar: " +
+		"\"true\" in the pod template: it then ends with them."},
+	{"vault-agent", "the Vault agent injector", "For later Jobs set annotation " +
+		"vault.hashicorp.com/agent-pre-populate-only: \"true\" in the pod template: it then runs at the start alone."},
+	{"cloud-sql-proxy", "", "For later Jobs make it a sidecar: an init container with restartPolicy Always; or start " +
+		"it with --quitquitquit, and let the last command be a POST to localhost:9091/quitquitquit."},
+	{"consul-", "Consul", ""},
+	{"daprd", "Dapr", ""},
+	{"gke-gcsfuse-", "the Cloud Storage FUSE driver of GKE", ""},
+}
+
+// ending says what lets a container that serves others end.
+func (p *podFacts) ending(name string) string {
+	for _, h := range helpers {
+		if h.ends != "" && strings.HasPrefix(name, h.prefix) {
+			return h.ends
+		}
+	}
+	return "For later Jobs make it a sidecar: an init container with restartPolicy Always, which the kubelet stops " +
+		"when they have finished."
 }
 
 // injected says that a container is not of the pod template, and who has added it; empty if the template has it.
@@ -274,7 +306,12 @@ func (f *facts) injected(container string) string {
 	if container == "" || len(f.Job.Spec.Template.Spec.Containers) == 0 || f.containerNamed(container) != nil {
 		return ""
 	}
-	who := cmp.Or(adderOf(injectors, container), "an admission webhook")
+	who := "an admission webhook"
+	for _, h := range helpers {
+		if h.who != "" && strings.HasPrefix(container, h.prefix) {
+			who = h.who
+		}
+	}
 	return "The pod template has no container " + container + ": it is injected by " + who + ", so change it there."
 }
 
@@ -338,7 +375,8 @@ func (f *facts) memoryLimit(pod *corev1.Pod, name string) string {
 		switch {
 		case of.Name != name:
 		case limit.IsZero() && strings.Contains(defaults, "memory limit for container "+name):
-			return "the memory limit of container " + name + ", which a LimitRange sets unless the template does"
+			return "the memory limit" + limited(pod, name) + " of container " + name + ", which a LimitRange sets " +
+				"unless the template does"
 		case limit.IsZero():
 			return noLimit
 		default:
@@ -346,6 +384,13 @@ func (f *facts) memoryLimit(pod *corev1.Pod, name string) string {
 		}
 	}
 	return "the memory limit of container " + either(plainName.MatchString(name), name, "CONTAINER")
+}
+
+// limited returns the memory limit of a container of a pod, in brackets; empty if it has none.
+func limited(pod *corev1.Pod, name string) string {
+	of := firstOf(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == name })
+	limit := of.Resources.Limits.Memory()
+	return textIf(!limit.IsZero(), " ("+limit.String()+")")
 }
 
 // inMemory reports whether the template has an emptyDir of medium Memory.

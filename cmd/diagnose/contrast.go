@@ -49,7 +49,8 @@ func (f *facts) contrastOf(g *Group) contrast {
 	}
 	image := func(pod *corev1.Pod) string {
 		id := statusOf(pod, g.Container).ImageID
-		return id[strings.LastIndex(id, "@")+1:]
+		id = id[strings.LastIndex(id, "@")+1:]
+		return id[:min(len(id), len("sha256:")+12)]
 	}
 	quick := end.FinishedAt.Sub(end.StartedAt.Time) < 10*time.Second && slices.Contains(foreign, end.ExitCode)
 	built := quick || mentions(end.Message, "exec format error")

@@ -91,7 +91,7 @@ func (f *facts) all() (pods []*corev1.Pod) {
 // pulled names a pod of the namespace that has had an image before, so that its name is right.
 func (f *facts) pulled(image string) string {
 	pod := f.near.images[image]
-	if pod == nil || pod.Namespace != f.Job.Namespace {
+	if pod == nil || pod.Namespace != f.Job.Namespace || metav1.IsControlledBy(pod, f.Job) {
 		return ""
 	}
 	return "; pod " + pod.Name + " had this image before"

@@ -134,6 +134,8 @@ type found struct {
 	pod, container, node, object string
 	// how is the advice on the way in which a pod failed.
 	how string
+	// then is the advice on what followed from it.
+	then string
 	// signs is how a pod failed.
 	signs fault
 	// differs is what sets the way in which a pod failed apart. clue is what its message names.
@@ -208,11 +210,15 @@ func (f *facts) cause(r row, c found, least Attention) Cause {
 	if reason.Text == "" {
 		reason = explain.Reason{Code: r.code, Text: c.text}
 	}
-	advice := strings.TrimSpace(f.filled(strings.Replace(r.advice, "HOW", c.how, 1), c))
+	advice := strings.NewReplacer("HOW", c.how, "ENDING", c.how).Replace(r.advice)
+	if c.then != "" {
+		advice = strings.Replace(advice, " RERUN", " Then, as to those after it: "+c.then+" RERUN", 1)
+	}
+	advice = strings.TrimSpace(f.filled(advice, c))
 	attention := max(r.attention, least)
 	if attention >= AttentionLost || r.attention == AttentionHeld {
 		says := f.ownersSay(f.failureReason() != "")
-		advice = joined(" ", textIf(says != "", says+"."), advice)
+		advice = joined(" ", advice, textIf(says != "", says+"."))
 	}
 	pod := c.described()
 	if g := f.digest.groupNamed(pod); g != nil && g.node != "" && (c.signs.Container != "" || c.signs.End != nil) {
@@ -286,7 +292,8 @@ func (f *facts) filled(advice string, c found) string {
 		if top.kind == "CronJob" && f.goesOn() {
 			recreate += ", and delete this Job"
 		}
-		rerun = "If the template must change, " + recreate + "."
+		rerun = "If the template must change, " + recreate + "." + textIf(top.kind == "CronJob", " To run it before "+
+			"its next time: kubectl create job -n NAMESPACE NAME --from=cronjob/"+top.name+".")
 	}
 	if f.namespaceEnds() {
 		rerun = "Nothing can be created in this namespace, which is being deleted."

@@ -40,8 +40,9 @@ type Group struct {
 	Reason    string `json:"reason,omitempty"`
 	// Match is the rule of the pod failure policy that the pods match.
 	Match failurepolicy.Match `json:"-"`
-	// Message is the one that most of the pods have.
+	// Message is the one that most of the pods have, apart from numbers in it; Alike is how many these are.
 	Message string `json:"message,omitempty"`
+	Alike   int    `json:"alike"`
 	// Pods lists the names in the order of failure, and Nodes how many of them each node has had.
 	Pods  []string       `json:"pods"`
 	Nodes map[string]int `json:"nodes"`
@@ -139,9 +140,10 @@ func (f *facts) grouped(pods []*record) (all []Group) {
 			nodes[node] = true
 			g.Nodes[node]++
 		}
-		messages[[2]string{g.Text, how.Message}]++
-		if messages[[2]string{g.Text, how.Message}] >= messages[[2]string{g.Text, g.Message}] {
-			g.Message, g.example = how.Message, r
+		of := [2]string{g.Text, number.ReplaceAllString(how.Message, "0")}
+		messages[of]++
+		if messages[of] >= g.Alike {
+			g.Message, g.Alike, g.example = how.Message, messages[of], r
 		}
 	}
 	for i := range all {

@@ -257,6 +257,12 @@ func (f *facts) textFailed() found {
 	how, shown := f.howFailed(r, of, strings.HasPrefix(reason, batchv1.JobReasonPodFailurePolicy))
 	f.show(&c, shown)
 	how = joined("; ", how, c.differs.text, f.indexesOf(of, r, shown))
+	if g := of.groupNamed(shown.Pod.Name); g != nil && len(f.before(g)) > 0 && f.before(g)[0] == shown {
+		last := cmp.Or(f.faultOf(g.records[len(g.records)-1]).End, &corev1.ContainerStateTerminated{})
+		if said := f.clueIn(g.Container, last.Message).saying; said != nil && said != c.clue.saying {
+			c.then = said.advice
+		}
+	}
 	if g := of.groupNamed(shown.Pod.Name); g != nil && shown != r {
 		c.pods = append(slices.DeleteFunc(slices.Clone(g.Pods), func(name string) bool { return name == r.Pod.Name }),
 			r.Pod.Name)
@@ -319,14 +325,17 @@ func (f *facts) howFailed(r *record, of *Digest, byRule bool) (how string, shown
 	}
 	most := of.ofFailed(g) + textIf(g.node != "", f.damage(g.node)) + ", such as "
 	first, cause := f.before(g), f.firstOfAll(of, g)
+	n := len(first)
 	switch {
 	case cause != nil && !byRule:
 		return "the first, " + says(cause) + "; " + most + says(g.example) + ", within " +
 			duration.HumanDuration(failedAt(g.records[len(g.records)-1]).Sub(failedAt(cause))) +
 			" of it, which may follow from that", cause
-	case first != nil && !byRule:
-		return "the first of " + of.ofFailed(g) + ", " + says(first) + "; those after it failed in another way, " +
-			"which may follow from that, such as " + says(g.example), first
+	case n > 0 && !byRule:
+		last := g.records[len(g.records)-1]
+		return "the first " + textIf(n > 1, fmt.Sprintf("%d ", n)) + "of " + of.ofFailed(g) + ", " +
+			textIf(n > 1, "such as ") + says(first[0]) + "; those after that failed in another way, which may follow " +
+			"from it, such as " + says(last), first[0]
 	case slices.Contains(g.records, r):
 		return most + says(r), r
 	case byRule:
@@ -338,20 +347,24 @@ func (f *facts) howFailed(r *record, of *Digest, byRule bool) (how string, shown
 // number matches what differs in the messages of pods that failed for the same reason.
 var number = regexp.MustCompile(`[0-9]+`)
 
-// before returns the first pod of a group whose message differs from that of all others, which were created after it
-// and have the same one: their failure may follow from what the first one has done. It is nil if there is no such pod.
-func (f *facts) before(g *Group) *record {
-	first, says := g.records[0], func(r *record) string { return number.ReplaceAllString(f.alike(r).Message, "0") }
-	next := says(g.records[1])
-	if len(g.records) < fewest || says(first) == next || says(first) == "" {
-		return nil
-	}
-	for _, r := range g.records[1:] {
-		if r.Index != first.Index || r.Pod.CreationTimestamp.Time.Before(first.Finish()) || says(r) != next {
+// before returns the first pods of a group if those after them were created later and failed in another way, each in
+// the same: that may follow from what the first ones have done, or from what has ended them. It is empty if there are
+// no such pods.
+func (f *facts) before(g *Group) (first []*record) {
+	says := func(r *record) string { return number.ReplaceAllString(f.alike(r).Message, "0") }
+	was, next := says(g.records[0]), ""
+	for _, r := range g.records {
+		is := says(r)
+		if next == "" && is == was {
+			first = append(first, r)
+			continue
+		}
+		next = cmp.Or(next, is)
+		if is != next || r.Index != first[0].Index || r.Pod.CreationTimestamp.Time.Before(first[0].Finish()) {
 			return nil
 		}
 	}
-	return first
+	return either(next != "" && was != "" && len(g.records) >= fewest, first, nil)
 }
 
 // coupled matches what workers say whose peer has gone.

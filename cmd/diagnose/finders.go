@@ -80,7 +80,7 @@ func suspendedSince(f *facts) (c found) {
 }
 
 // holdKey matches the keys by which people and controllers say that they hold a Job.
-var holdKey = regexp.MustCompile(`(^|[/._-])(hold|pause|paused|freeze|frozen|maintenance|note|reason|comment)$`)
+var holdKey = regexp.MustCompile(`(^|[/._-])(hold|pause|paused|suspend|suspended|freeze|frozen|maintenance|note|reason|comment)$`)
 
 // heldBack finds that the Job is suspended, and has an annotation that seems to say why.
 func heldBack(f *facts) found {
@@ -212,6 +212,9 @@ func succeeded(f *facts) found {
 		}
 	}
 	limit, failed := f.Spec.Limit.PerJob, f.Job.Status.Failed
+	if failed > 0 {
+		c.reason.Text = joined("; ", c.reason.Text+" after "+count(failed, "failure"), f.digest.Line(2))
+	}
 	c.reason.Text += textIf(limit > 0 && failed >= limit, fmt.Sprintf("; it took the last try: %s, spec.backoffLimit "+
 		"is %d", count(failed, "failure"), limit)) + says
 	return c

@@ -157,14 +157,14 @@ func (f *facts) addGone(c *found) string {
 
 // left says from which node a pod that is gone was deleted, and whether the node is cordoned.
 func (f *facts) left(e *corev1.Event, ofPod []*corev1.Event) string {
-	node := e.Source.Host
+	node, by := e.Source.Host, cmp.Or(e.ReportingController, e.Source.Component)
 	if m := assigned.FindStringSubmatch(oneLine(cmp.Or(lastEvent(ofPod, reasonIs("Scheduled")), e).Message)); m != nil {
 		node = m[1]
 	}
 	if node == "" || e.Reason != "Killing" && !disrupts(e) {
 		return ""
 	}
-	text := ", on node " + node + " at " + f.clock(timeOf(e))
+	text := textIf(e.Reason != "Killing" && by != "", ", by "+by) + ", on node " + node + " at " + f.clock(timeOf(e))
 	of := cmp.Or(f.nodes[node], &corev1.Node{})
 	cordoned := func(t corev1.Taint) bool { return t.Key == corev1.TaintNodeUnschedulable && t.TimeAdded != nil }
 	if since := firstOf(of.Spec.Taints, cordoned).TimeAdded; since != nil {
@@ -175,6 +175,10 @@ func (f *facts) left(e *corev1.Event, ofPod []*corev1.Event) string {
 
 // more returns what the other events of a pod add to a group of events of which it has the first.
 func (f *facts) more(group, ofPod []*corev1.Event) string {
+	if group[0].Reason == "FailedScheduling" {
+		e := cmp.Or(lastEvent(ofPod, addsNoNode), &corev1.Event{})
+		return textIf(e.Message != "" && e != group[0], "; "+oneLine(e.Message)) + f.holders(group[0].Message)
+	}
 	if !killedByProbe(group[0]) {
 		return withoutSecrets(group[0].Message, ofPod) + f.left(group[0], ofPod)
 	}

@@ -104,7 +104,14 @@ func (f *facts) holders(reason string) string {
 	if m == nil {
 		return ""
 	}
-	return f.have(m[1], func(pod *corev1.Pod) bool { return pod.Spec.NodeName != "" })
+	return f.have(m[1], func(pod *corev1.Pod) bool {
+		return pod.Spec.NodeName != "" && !slices.Contains(f.down(), pod.Spec.NodeName)
+	}) + textIf(len(f.down()) > 0, "; "+list(f.down())+either(len(f.down()) == 1, " is", " are")+" not ready")
+}
+
+// down returns the names of the nodes that are not ready, by their taints.
+func (f *facts) down() []string {
+	return slices.Concat(f.taints[corev1.TaintNodeUnreachable], f.taints[corev1.TaintNodeNotReady])
 }
 
 // have says which owners of the pods given have most of a resource. It is empty if no pods of others are known.
@@ -147,19 +154,22 @@ func tooLarge(p *podFacts) (s sign) {
 	if m == nil || m[1] != fmt.Sprint(len(p.f.nodes)) {
 		return sign{}
 	}
+	var wants, has []string
 	for _, of := range insufficient.FindAllStringSubmatch(s.text, -1) {
 		needs, most := takes(p.Pod, of[1]), resource.Quantity{}
 		for _, node := range p.f.nodes {
-			has := node.Status.Allocatable[corev1.ResourceName(of[1])]
-			most = either(has.Cmp(most) > 0, has, most)
+			free := node.Status.Allocatable[corev1.ResourceName(of[1])]
+			most = either(free.Cmp(most) > 0, free, most)
 		}
-		if needs.Cmp(most) > 0 && !most.IsZero() { // zero: a device plugin may have failed
-			s.text = fmt.Sprintf("%s; it requests %s %s, and no node has more than %s", strings.TrimSuffix(s.text, "."),
-				needs.String(), of[1], most.String())
-			return s
+		text := needs.String() + " " + of[1]
+		failed := most.IsZero() // a device plugin
+		if needs.Cmp(most) > 0 && !failed && !slices.Contains(wants, text) {
+			wants, has = append(wants, text), append(has, most.String())
 		}
 	}
-	return sign{}
+	s.text = joined("; ", strings.TrimSuffix(s.text, "."), "it requests "+list(wants)+", and no node has more than "+
+		list(has))
+	return either(len(wants) > 0, s, sign{})
 }
 
 // holder names a pod on a node that has something; empty if none is given.

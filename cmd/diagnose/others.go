@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -45,6 +47,7 @@ var kinds = []kind{
 		deletes: jobSetDeletes},
 	{group: "trainer.kubeflow.org", name: "TrainJob", held: suspended, keeps: true},
 	{group: kueueGroup, name: "Workload"}, {group: kueueGroup, name: "MultiKueueCluster"},
+	{group: kueueGroup, name: "LocalQueue"},
 	{group: "scheduling.k8s.io", name: "PodGroup"},
 	{group: "scheduling.x-k8s.io", name: "PodGroup"},
 	{group: "scheduling.volcano.sh", name: "PodGroup"},
@@ -223,10 +226,10 @@ func (f *facts) workloadSays() (state, text string) {
 	case reserved.text("status") == "False" && mentions(message, "is stopped", "missing", "is inactive"):
 		return workloadStopped, name + ": " + message
 	case reserved.text("status") == "False" && strings.Contains(message, "doesn't exist"):
-		return workloadMissing, name + ": " + message
+		return workloadMissing, name + ": " + message + f.queues()
 	case evicted.text("status") == "True":
 		state = either(evicted.text("reason") == "PodsReadyTimeout", workloadUnready, workloadEvicted)
-		return state, joined(": ", name+" was evicted", evicted.text("reason"), evicted.text("message"),
+		return state, joined(": ", name+" was evicted", evicted.text("reason"), f.namedJob(evicted.text("message")),
 			textIf(reserved.text("status") == "False" && message != evicted.text("message"), message),
 			textIf(requeued.After(f.Now), "it is queued again at "+f.clock(requeued)))
 	case reserved.text("status") == "False":
@@ -237,6 +240,33 @@ func (f *facts) workloadSays() (state, text string) {
 			first.condition("QuotaReserved").text("message")
 	}
 	return "", ""
+}
+
+// queues names the LocalQueues of the namespace that are given.
+func (f *facts) queues() string {
+	var names []string
+	for _, o := range f.objects {
+		if o.text("kind") == "LocalQueue" && o.text("metadata", "namespace") == f.Job.Namespace {
+			names = append(names, o.text("metadata", "name"))
+		}
+	}
+	return textIf(len(names) > 0, "; the namespace has "+list(names))
+}
+
+// byJob matches the UID of a Job in what Kueue says of a Workload that preempts another one
+// (pkg/scheduler/preemption/preemption.go).
+var byJob = regexp.MustCompile(`JobUID: ([0-9a-f-]+)`)
+
+// namedJob adds to what Kueue says the name of the Job that preempts this one, if a pod of it is given.
+func (f *facts) namedJob(message string) string {
+	m := byJob.FindStringSubmatch(message)
+	for _, pod := range f.near.all {
+		owner := metav1.GetControllerOfNoCopy(pod)
+		if m != nil && owner != nil && string(owner.UID) == m[1] {
+			return strings.Replace(message, m[0], m[0]+" "+owner.Name, 1)
+		}
+	}
+	return message
 }
 
 // tooMuch reports whether a Workload needs more than its ClusterQueue can ever have.

@@ -22,6 +22,7 @@ type sign struct {
 	event     *corev1.Event // nil if the pod's own status shows it
 	about     string        // another object that shows it
 	object    string        // its kind and name, for advice
+	how       string        // completes the advice
 	says      string        // the message that the last run of the container has left
 }
 
@@ -199,8 +200,11 @@ func (a *symptom) found(f *facts) (c found) {
 	c.object = cmp.Or(s.object, clue.object)
 	c.text = joined("; ", fmt.Sprintf("%d of %s %s: %s", len(a.pods), count(f.Progress.Active, "active pod"), a.cannot,
 		s.text), clue.text)
-	c.evidence, c.how = []string{cmp.Or(s.about, "pod/"+pod.Name)}, "Fix what it says."
-	if clue.saying != nil {
+	c.evidence, c.how = []string{cmp.Or(s.about, "pod/"+pod.Name)}, cmp.Or(s.how, "Fix what it says.")
+	switch {
+	case clue.of == "server":
+		c.how = "See first to OBJECT, which it calls: kubectl describe."
+	case clue.saying != nil:
 		c.how = clue.saying.advice
 	}
 	c.message = cmp.Or(s.says, s.text)

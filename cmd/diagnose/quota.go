@@ -95,6 +95,21 @@ func heldIdle(f *facts) (c found) {
 	return c
 }
 
+// heldForGood finds that pods of the namespace that do not end by themselves take a quota that refuses the pods of the
+// Job.
+func heldForGood(f *facts) found {
+	m := quotaName.FindStringSubmatch(f.refusal)
+	if m == nil {
+		return found{}
+	}
+	name, _, _ := strings.Cut(m[2], "=")
+	held := slices.ContainsFunc(f.near.all, func(pod *corev1.Pod) bool {
+		of := takes(pod, name)
+		return pod.Namespace == f.Job.Namespace && endsNot(pod) && !hasEnded(pod) && !of.IsZero()
+	})
+	return either(held, refused("exceeded quota")(f), found{})
+}
+
 // usage says what the quota of a refusal has left now, if it is given.
 func (f *facts) usage(refusal string) string {
 	m := quotaName.FindStringSubmatch(refusal)

@@ -371,7 +371,7 @@ func sidecarRunning(p *podFacts) (s sign) {
 
 func (p *podFacts) outlasts(c container, last time.Time) sign {
 	return sign{text: "container " + c.Name + " is still running, though the others finished " + p.f.ago(last),
-		container: c.Name}
+		container: c.Name, how: p.ending(c.Name)}
 }
 
 // finished returns when the last container finished, and the first one that still runs; zero if one

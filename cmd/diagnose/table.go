@@ -91,7 +91,7 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 		advice: "Set spec.active of the Workload to true once the reason is gone.", job: held(workloadOff)},
 	{code: "WorkloadInadmissible", attention: AttentionStuck,
 		means:  "Kueue's Workload needs more than its ClusterQueue can ever have",
-		advice: "Lower the requests or the parallelism, or raise the quota of the ClusterQueue.",
+		advice: "Waiting does not help: raise the quota of the ClusterQueue, or lower the requests or the parallelism.",
 		job:    held(workloadNever)},
 	{code: "QueueStopped", means: "the LocalQueue or ClusterQueue of Kueue's Workload is stopped or inactive",
 		advice: "Start the queue that the message names, or give the Job another one. The condition Active of a " +
@@ -141,11 +141,14 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 	{code: "QuotaExceeded",
 		means: "a quota rejects new pods, and pods of another Job or owner take it and have not started, or should " +
 			"have ended",
-		advice: "See why the pods of OBJECT do not start, or end: what they take is free for others once they are gone.",
+		advice: "See why the pods of OBJECT do not start, or end: what they take is free once they are gone.",
 		job:    heldIdle},
 	{code: "QuotaExceeded", means: "a quota of the number of pods rejects new ones, and counts pods that have ended",
 		advice: "Pods that have ended count towards count/pods, not towards pods: delete the Jobs that have ended, " +
 			"or set their spec.ttlSecondsAfterFinished.", job: endedInQuota},
+	{code: "QuotaExceeded", means: "a quota rejects new pods, and pods that do not end by themselves take of it",
+		advice: "Raise the quota, or stop what holds it and is not needed: not all of that ends by itself.",
+		job:    heldForGood},
 	{code: "QuotaExceeded", means: "an event says that a quota rejects new pods, and none was created later",
 		advice: "Raise the quota, lower the requests or the parallelism, or wait until pods of the namespace, which " +
 			"may be those of this Job, end.", job: refused("exceeded quota", "insufficient quota")},
@@ -324,12 +327,15 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 		advice: "Check spec.template.spec.schedulerName, and that this scheduler is running. It says nothing about a " +
 			"pod that waits for a ResourceClaim or for its PodGroup.", pod: noScheduler},
 }, each(row{code: "ImagePullFailed", cannot: "cannot pull an image"}, []row{
+	{means: "the registry refuses to give an image, and the kubelet could not read a Secret with credentials for it",
+		advice: "Create the Secret that the message names in namespace NAMESPACE, with the credentials; the kubelet " +
+			"tries again. Or correct its name in imagePullSecrets of the pod template or of its ServiceAccount." +
+			templateAdvice, pod: secretless},
 	{means: "the registry refuses to give an image without other credentials",
 		advice: "The credentials may be missing or have expired: check the Secret in imagePullSecrets or, without " +
 			"one, what node NODE uses. The kubelet tries again, with new ones. If the name of the image or of the " +
 			"Secret is wrong, change it." + templateAdvice,
-		pod: waiting(imageReasons, "unauthorized", "denied", "no basic auth", "authentication required",
-			"403 Forbidden", "401 Unauthorized")},
+		pod: waiting(imageReasons, refusals...)},
 	{means: "the registry limits how often images are pulled",
 		advice: "Wait, or use credentials or a mirror with a higher limit.",
 		pod:    waiting(imageReasons, "toomanyrequests", "429 Too Many")},
@@ -422,7 +428,8 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 			"does not end by itself, and its controller replaces it: stop it only if it may be down." + templateAdvice,
 		pod: volumeHeld(true)},
 	{means: "a volume of the pods is attached to the node of another pod, which ends",
-		advice: "Wait until that pod has ended.", pod: volumeHeld(false)},
+		advice: "Wait until that pod has ended. If it idles, and nobody needs it any more, delete it.",
+		pod:    volumeHeld(false)},
 	{means: "a volume of the pods is attached to another node, and only one can have it",
 		advice: "Wait until the other pod has ended, or delete it if it is no longer needed. If its node is gone, " +
 			"the volume is detached after six minutes.",
@@ -442,10 +449,8 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 		advice: "Make the sidecar end on SIGTERM, and look at the kubelet of node NODE.", pod: sidecarRunning},
 	{code: "ContainerRunning", cannot: "cannot finish",
 		means: "a container still runs ten minutes after the main container of its pod has succeeded",
-		advice: "The other containers have succeeded, and a new Job would repeat what they did: once container " +
-			"CONTAINER ends, too, so does the pod (for Istio: pilot-agent request POST quitquitquit). For later Jobs " +
-			"make container CONTAINER a sidecar: an init container with restartPolicy Always, which the kubelet " +
-			"stops when they have finished.", pod: containerRunning(true)},
+		advice: "The other containers have succeeded: once container CONTAINER ends, too, so does the pod, and the " +
+			"Job is complete. A new Job would repeat what they did. ENDING", pod: containerRunning(true)},
 	{code: "ContainerRunning", cannot: "cannot finish",
 		means: "a container still runs ten minutes after the main container of its pod has failed",
 		advice: "The failure counts only once container CONTAINER has ended, too. If it only serves the others, make " +

@@ -105,6 +105,9 @@ type View struct {
 	err error
 }
 
+// ofEnded lists the causes of CronJobs that are about Jobs which have ended: the one explained, or others.
+var ofEnded = []string{"RunsFail", "DeadlineOutgrown", "FailuresGone"}
+
 // One explains the first Job.
 func (x *Explain) One(env Environment, in Objects) (*View, error) {
 	evidence, now := in.evidence(), x.now(env, &in)
@@ -121,7 +124,7 @@ func (x *Explain) One(env Environment, in Objects) (*View, error) {
 			func(of corev1.ObjectReference) bool { return of.Name == r.Job.Name }): // by this Job, which hangs
 			c.Text = "CronJob " + cron.Name + ": " + c.Text
 			r.Reason, r.Also = c, append([]cause{r.Reason}, r.Also...)
-		case c.attention > diagnose.AttentionNone && c.Code != "RunsFail" && c.Code != "DeadlineOutgrown":
+		case c.attention > diagnose.AttentionNone && !slices.Contains(ofEnded, c.Code):
 			r.Notes = append(r.Notes, Note{"CronJob", "CronJob " + cron.Name + ": " + c.Code + ": " + c.Text})
 		}
 	}

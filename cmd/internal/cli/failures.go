@@ -58,6 +58,9 @@ func (g failedGroup) line() string {
 	text := g.String()
 	if g.Message != "" {
 		text += ": " + g.Message
+		if g.Alike < len(g.Pods) {
+			text += fmt.Sprintf(" (%d of them)", g.Alike)
+		}
 	}
 	if len(g.Nodes) > 0 {
 		text += "; pods by node: " + strings.TrimSuffix(strings.TrimPrefix(fmt.Sprint(g.Nodes), "map["), "]")

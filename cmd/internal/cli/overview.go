@@ -270,13 +270,13 @@ func (v *View) shared() (all []shared) {
 }
 
 // advice returns what to do about each Job and CronJob that needs attention. Those with the same advice, apart
-// from where their logs are, share a line.
+// from where their logs are, share a line. What to do about a CronJob whose Job has failed stands with the Job.
 func (v *View) advice() (all []string) {
 	at := map[string]int{}
 	for _, l := range v.lines() {
 		advice, _, _ := strings.Cut(l.Advice, diagnose.WholeLog)
 		switch i, known := at[advice]; {
-		case l.Advice == "" || l.attention == diagnose.AttentionNone:
+		case l.Advice == "" || l.attention == diagnose.AttentionNone || l.Code == "RunsFail" && len(v.reports) > 0:
 		case known:
 			all[i] = strings.Replace(all[i], ": "+advice, ", "+l.name+": "+advice, 1)
 		default:
