@@ -213,7 +213,8 @@ func succeeded(f *facts) found {
 	}
 	limit, failed := f.Spec.Limit.PerJob, f.Job.Status.Failed
 	if failed > 0 {
-		c.reason.Text = joined("; ", c.reason.Text+" after "+count(failed, "failure"), f.digest.Line(2))
+		c.reason.Text = joined("; ", c.reason.Text+" after "+count(failed, "failure"), f.digest.Line(2),
+			textIf(f.digest.Gone > 0, f.addGone(&found{})))
 	}
 	c.reason.Text += textIf(limit > 0 && failed >= limit, fmt.Sprintf("; it took the last try: %s, spec.backoffLimit "+
 		"is %d", count(failed, "failure"), limit)) + says

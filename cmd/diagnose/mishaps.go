@@ -88,6 +88,11 @@ var mishaps = slices.Concat([]mishap{
 		func(_ *facts, c *found) bool { return notStarted(c.signs.End) }},
 	{"no pod was created before its deadline", "Fix what the event names: the deadline is not at fault.",
 		ofGone(reasonIs("FailedCreate"))},
+	{"its pods, which are gone, had no node with what they request",
+		"Add nodes, lower the requests, or run it when what takes up the nodes has ended.",
+		ofGone(func(e *corev1.Event) bool {
+			return e.Reason == "FailedScheduling" && mentions(e.Message, "Insufficient ")
+		})},
 	{"its pods, which are gone, had no node",
 		"Add nodes, lower the requests, or fix the affinity, the tolerations or the volumes that the event names.",
 		ofGone(reasonIs("FailedScheduling"))},

@@ -117,7 +117,8 @@ func (f *facts) ownersSay(failed bool) string {
 			all = append(all, joined(": ", o.String()+" has failed", c.text("reason"), oneLine(c.text("message"))))
 		}
 		if e := lastEvent(f.events[o.uid], func(e *corev1.Event) bool {
-			return isWarning(e) || e.Reason == "JobAlreadyActive"
+			said := k.name == "CronJob" && o.object != nil && reasonIs("JobAlreadyActive", "TooManyMissedTimes")(e)
+			return !said && (isWarning(e) || e.Reason == "JobAlreadyActive")
 		}); e != nil {
 			all = append(all, o.String()+" says "+f.ago(timeOf(e))+": "+e.Reason+": "+oneLine(e.Message))
 		}

@@ -95,7 +95,7 @@ func heldIdle(f *facts) (c found) {
 	return c
 }
 
-// heldForGood finds that pods of the namespace that do not end by themselves take a quota that refuses the pods of the
+// heldForGood finds that pods of the namespace that may not end by themselves take a quota that refuses the pods of the
 // Job.
 func heldForGood(f *facts) found {
 	m := quotaName.FindStringSubmatch(f.refusal)
@@ -104,8 +104,8 @@ func heldForGood(f *facts) found {
 	}
 	name, _, _ := strings.Cut(m[2], "=")
 	held := slices.ContainsFunc(f.near.all, func(pod *corev1.Pod) bool {
-		of := takes(pod, name)
-		return pod.Namespace == f.Job.Namespace && endsNot(pod) && !hasEnded(pod) && !of.IsZero()
+		of, serves := takes(pod, name), endsNot(pod) || metav1.GetControllerOfNoCopy(pod) == nil
+		return pod.Namespace == f.Job.Namespace && serves && !hasEnded(pod) && !of.IsZero()
 	})
 	return either(held, refused("exceeded quota")(f), found{})
 }

@@ -146,7 +146,7 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 	{code: "QuotaExceeded", means: "a quota of the number of pods rejects new ones, and counts pods that have ended",
 		advice: "Pods that have ended count towards count/pods, not towards pods: delete the Jobs that have ended, " +
 			"or set their spec.ttlSecondsAfterFinished.", job: endedInQuota},
-	{code: "QuotaExceeded", means: "a quota rejects new pods, and pods that do not end by themselves take of it",
+	{code: "QuotaExceeded", means: "a quota rejects new pods, and pods that may not end by themselves take of it",
 		advice: "Raise the quota, or stop what holds it and is not needed: not all of that ends by itself.",
 		job:    heldForGood},
 	{code: "QuotaExceeded", means: "an event says that a quota rejects new pods, and none was created later",
@@ -252,7 +252,7 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 		pod: volumeElsewhere},
 	{means: "the pods request more of a resource than any node of the cluster has",
 		advice: "Lower the request, or add a node that is large enough: the pods would not fit on an empty node, " +
-			"either.", pod: tooLarge},
+			"either." + templateAdvice, pod: tooLarge},
 }), []row{
 	{code: "VolumeInUse", cannot: "cannot have a volume of a pod that does not terminate",
 		means: "a volume of the pods is on the node of a pod that should have terminated two minutes ago or more",
