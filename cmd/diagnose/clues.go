@@ -140,19 +140,29 @@ func (f *facts) serverOf(names []string) (text, object string) {
 	return "", ""
 }
 
-// waitsFor says what the command of a container waits for: a server that is not up, or another Job that has failed.
-func (f *facts) waitsFor(container string) (text, object string) {
+// waitsFor says what the command of a container waits for: a server that is not up, another Job that has failed, or a
+// server of which nothing is given.
+func (f *facts) waitsFor(container string) (text, object, server string) {
 	c := cmp.Or(f.containerNamed(container), &corev1.Container{})
 	names := hostsIn(strings.Join(slices.Concat(c.Command, c.Args), " "), true)
 	for _, name := range names {
 		pods := f.near.jobs[name]
 		good := slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return pod.Status.Phase != corev1.PodFailed })
 		if len(pods) > 0 && !good && name != f.Job.Name {
-			return "its command names Job " + name + ", of which all pods given have failed", "job/" + name
+			return "its command names Job " + name + ", of which all pods given have failed", "job/" + name, ""
 		}
 	}
-	return f.serverOf(names)
+	text, object = f.serverOf(names)
+	far := func(name string) bool { return strings.Contains(name, ".") }
+	server = firstOf(names, far)
+	if text == "" && server != "" {
+		text = "its command names " + server
+	}
+	return text, object, local.ReplaceAllString(server, "")
 }
+
+// local matches what the name of a Service has after its namespace.
+var local = regexp.MustCompile(`\.svc(\.cluster\.local)?$`)
 
 // roles are the ends of the names of Services that several of a server's Services have.
 var roles = regexp.MustCompile(`-(rw|ro|primary|master|headless|svc|service)$`)
@@ -362,11 +372,16 @@ func namesIn(message string) (names []string) {
 	for _, m := range quoted.FindAllStringSubmatch(end, -1) {
 		names = append(names, m[1])
 	}
-	names = append(names, particular.FindAllString(end, -1)...)
+	for _, at := range particular.FindAllStringIndex(end, -1) {
+		rest := end[at[1]:]
+		if !strings.HasPrefix(rest, "=") && !strings.HasPrefix(rest, "(") { // of an argument, a function
+			names = append(names, end[at[0]:at[1]])
+		}
+	}
 	for _, word := range hosts.FindAllString(particular.ReplaceAllString(end, " "), -1) {
 		name, port, _ := strings.Cut(strings.Trim(word, `"'/@`), ":")
 		if strings.Count(name, ".") > 1 || len(port) > 2 && strings.ContainsAny(name, "abcdefghijklmnopqrstuvwxyz") {
-			names = append(names, name)
+			names = append(names, local.ReplaceAllString(name, ""))
 		}
 	}
 	slices.Sort(names)

@@ -105,8 +105,15 @@ func similar(a, b string) bool {
 // missing matches the message that an object is missing.
 var missing = regexp.MustCompile(`\b(secret|configmap) "([^"]+)" not found`)
 
-// exists says that an object which a message calls missing was given.
+// keyless matches the message that an object lacks a key.
+var keyless = regexp.MustCompile(`couldn't find key \S+ in (Secret|ConfigMap) [^/ ]+/([^ ]+)`)
+
+// exists says that an object which a message calls missing was given, and which keys an object has.
 func (f *facts) exists(namespace, message string) string {
+	if m := keyless.FindStringSubmatch(message); m != nil {
+		has := keysOf(f.find(m[1], namespace, m[2]))
+		return textIf(len(has) > 0, "; it has "+list(has))
+	}
 	m := missing.FindStringSubmatch(message)
 	if m == nil {
 		return ""

@@ -147,7 +147,7 @@ var cronCauses = []Entry{
 		"spec.jobTemplate.spec.ttlSecondsAfterFinished."},
 	{"RunBlocked", AttentionStuck, "with concurrencyPolicy Forbid, a Job has been active for three start times and " +
 		"more than a day, or three times as long as the last ones took", "See whether its pods run, and what " +
-		"they do: kubectl logs -n NAMESPACE job/JOB. If it hangs, delete it, and the next one starts. With " +
+		"they do: kubectl logs -n NAMESPACE job/JOB. If it only hangs, delete it, and the next one starts. With " +
 		"spec.jobTemplate.spec.activeDeadlineSeconds later Jobs end in time."},
 	{"RunWaits", AttentionWait, "with concurrencyPolicy Forbid, an active Job keeps the next one from starting",
 		"The next one starts after its end."},
@@ -170,7 +170,8 @@ var cronCauses = []Entry{
 		"than the schedule leaves, start them less often, or set spec.concurrencyPolicy to Forbid."},
 	{"DeadlineOutgrown", AttentionLost, "the last Job of a CronJob failed at its deadline, and the last ones that " +
 		"succeeded took almost as long", "Raise spec.jobTemplate.spec.activeDeadlineSeconds, and see why " +
-		"the Jobs take so long."},
+		"the Jobs take so long. If the last one must still run: kubectl create job -n NAMESPACE NAME " +
+		"--from=cronjob/CRONJOB."},
 	{"FailuresGone", AttentionLost, "the last Jobs of a CronJob have failed, and nothing is left of them",
 		"Keep failed Jobs longer (spec.failedJobsHistoryLimit, and spec.jobTemplate.spec.ttlSecondsAfterFinished), " +
 			"so that the next one can be read, or look where logs are kept."},

@@ -119,13 +119,31 @@ func (c *cronFacts) changed() string {
 		case end.Type == batchv1.JobFailed:
 			failed = job
 		case failed != nil:
-			was, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(&job.Spec.Template.Spec)
-			is, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(&failed.Spec.Template.Spec)
-			return textIf(!reflect.DeepEqual(was, is), "; since Job "+job.Name+", which succeeded, the template has "+
-				"changed: "+list(differences("", was, is)))
+			return ChangedSince(failed, []*batchv1.Job{job})
 		}
 	}
 	return ""
+}
+
+// ChangedSince says what differs between the template of a Job of a CronJob and that of the last one before it which
+// succeeded, of those that are given. It is empty if there is none, or nothing differs.
+func ChangedSince(job *batchv1.Job, jobs []*batchv1.Job) string {
+	var last *batchv1.Job
+	of := cmp.Or(metav1.GetControllerOfNoCopy(job), &metav1.OwnerReference{})
+	for _, o := range jobs {
+		if of.Kind == "CronJob" && metav1.IsControlledBy(o, &metav1.ObjectMeta{UID: of.UID}) && hasSucceeded(o) &&
+			o.CreationTimestamp.Before(&job.CreationTimestamp) &&
+			(last == nil || last.CreationTimestamp.Before(&o.CreationTimestamp)) {
+			last = o
+		}
+	}
+	if last == nil {
+		return ""
+	}
+	was, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(&last.Spec.Template.Spec)
+	is, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(&job.Spec.Template.Spec)
+	return textIf(!reflect.DeepEqual(was, is), "; since Job "+last.Name+", which succeeded, the template has "+
+		"changed: "+list(differences("", was, is)))
 }
 
 // succeededAfter reports whether a Job that is not given has succeeded after a time, and so may have started later than

@@ -141,7 +141,8 @@ type found struct {
 	// differs is what sets the way in which a pod failed apart. clue is what its message names.
 	differs contrast
 	clue    clue
-	message string // of the container or the event
+	message string   // of the container or the event
+	names   []string // of servers that it does not have
 	// failing says that pods failed as this one did until the deadline of the Job.
 	failing bool
 	// systemOOM says that the node ran out of memory.
@@ -237,7 +238,8 @@ func (f *facts) cause(r row, c found, least Attention) Cause {
 		template := f.filled(templateAdvice, c)
 		advice = joined(" ", strings.ReplaceAll(advice, template, ""), injected)
 	}
-	return Cause{reason, advice, c.pods, pod, c.container, attention, c.evidence, namesIn(c.message)}
+	return Cause{reason, advice, c.pods, pod, c.container, attention, c.evidence,
+		append(namesIn(c.message), c.names...)}
 }
 
 // needed lists the causes by which pods lack an object.
@@ -277,7 +279,8 @@ func (f *facts) filled(advice string, c found) string {
 	}
 	recreate := recreateAdvice
 	if done := f.Progress.Succeeded; done > 0 {
-		recreate += ", which repeats the work of " + count(done, "pod")
+		recreate += ", which repeats the work of " + count(done, "pod") +
+			textIf(f.Indexed() && f.PerIndex(), " (a Job for the failed indexes alone does not)")
 	}
 	rerun := strings.Replace(rerunAdvice, recreateAdvice, recreate, 1)
 	for _, by := range deployers {
@@ -293,7 +296,8 @@ func (f *facts) filled(advice string, c found) string {
 			recreate += ", and delete this Job"
 		}
 		rerun = "If the template must change, " + recreate + "." + textIf(top.kind == "CronJob", " To run it before "+
-			"its next time: kubectl create job -n NAMESPACE NAME --from=cronjob/"+top.name+".")
+			"its next time: kubectl create job"+textIf(f.Job.Namespace != "", " -n "+f.Job.Namespace)+
+			" NAME --from=cronjob/"+top.name+".")
 	}
 	if f.namespaceEnds() {
 		rerun = "Nothing can be created in this namespace, which is being deleted."

@@ -213,8 +213,8 @@ func succeeded(f *facts) found {
 	}
 	limit, failed := f.Spec.Limit.PerJob, f.Job.Status.Failed
 	if failed > 0 {
-		c.reason.Text = joined("; ", c.reason.Text+" after "+count(failed, "failure"), f.digest.Line(2),
-			textIf(f.digest.Gone > 0, f.addGone(&found{})))
+		c.reason.Text = joined("; ", c.reason.Text+" after "+count(failed, "failure")+", whose work began anew",
+			f.digest.Line(2), textIf(f.digest.Gone > 0, f.addGone(&found{})))
 	}
 	c.reason.Text += textIf(limit > 0 && failed >= limit, fmt.Sprintf("; it took the last try: %s, spec.backoffLimit "+
 		"is %d", count(failed, "failure"), limit)) + says
@@ -310,6 +310,14 @@ func held(state string) func(*facts) found {
 		}
 		return c
 	}
+}
+
+// queuedForQuota finds that Kueue holds the Job until there is quota.
+func queuedForQuota(f *facts) (c found) {
+	if text := f.queued(); short.MatchString(text) {
+		c.text = text
+	}
+	return c
 }
 
 // unqueued finds that a Job that is suspended has a label of Kueue, and not the one that names its queue.

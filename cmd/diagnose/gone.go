@@ -157,14 +157,18 @@ func (f *facts) addGone(c *found) string {
 
 // left says from which node a pod that is gone was deleted, and whether the node is cordoned.
 func (f *facts) left(e *corev1.Event, ofPod []*corev1.Event) string {
-	node, by := e.Source.Host, cmp.Or(e.ReportingController, e.Source.Component)
+	node, by := e.Source.Host, ""
+	if reasonIs("Evicted", scaleDown)(e) {
+		by = cmp.Or(e.ReportingController, e.Source.Component)
+	}
 	if m := assigned.FindStringSubmatch(oneLine(cmp.Or(lastEvent(ofPod, reasonIs("Scheduled")), e).Message)); m != nil {
 		node = m[1]
 	}
-	if node == "" || e.Reason != "Killing" && !disrupts(e) {
+	if e.Reason != "Killing" && !disrupts(e) || node+by == "" {
 		return ""
 	}
-	text := textIf(e.Reason != "Killing" && by != "", ", by "+by) + ", on node " + node + " at " + f.clock(timeOf(e))
+	text := textIf(by != "", ", by "+by) + textIf(node != "", ", on node "+node) + " at " +
+		f.clock(timeOf(e))
 	of := cmp.Or(f.nodes[node], &corev1.Node{})
 	cordoned := func(t corev1.Taint) bool { return t.Key == corev1.TaintNodeUnschedulable && t.TimeAdded != nil }
 	if since := firstOf(of.Spec.Taints, cordoned).TimeAdded; since != nil {

@@ -234,7 +234,7 @@ func (f *facts) workloadSays() (state, text string) {
 			textIf(reserved.text("status") == "False" && message != evicted.text("message"), message),
 			textIf(requeued.After(f.Now), "it is queued again at "+f.clock(requeued)))
 	case reserved.text("status") == "False":
-		return "", joined(": ", name, reserved.text("reason"), message)
+		return "", joined(": ", name, reserved.text("reason"), message) + f.quotaHeld(message)
 	}
 	if first := f.blocked(w); first != nil {
 		return workloadBehind, "Kueue has not looked at " + name + ": before it in the queue, " + first.name() + ": " +
@@ -252,6 +252,29 @@ func (f *facts) queues() string {
 		}
 	}
 	return textIf(len(names) > 0, "; the namespace has "+list(names))
+}
+
+// short matches the resource and the flavor of which Kueue lacks quota (pkg/scheduler/flavorassigner).
+var short = regexp.MustCompile(`insufficient unused quota for (\S+) in flavor ([^\s,]+)`)
+
+// quotaHeld says which Workloads that are given have quota of which Kueue lacks some, and how much.
+func (f *facts) quotaHeld(message string) string {
+	m := short.FindStringSubmatch(message)
+	if m == nil {
+		return ""
+	}
+	var says []string
+	for _, o := range f.objects {
+		if o.text("kind") != "Workload" || o.condition("Finished").text("status") == "True" {
+			continue
+		}
+		for _, set := range o.list("status", "admission", "podSetAssignments") {
+			if has := set.text("resourceUsage", m[1]); has != "" && set.text("flavors", m[1]) == m[2] {
+				says = append(says, o.name()+" has "+has)
+			}
+		}
+	}
+	return textIf(len(says) > 0, "; of "+m[1]+", by the Workloads given, "+list(says))
 }
 
 // byJob matches the UID of a Job in what Kueue says of a Workload that preempts another one

@@ -22,6 +22,7 @@ type sign struct {
 	event     *corev1.Event // nil if the pod's own status shows it
 	about     string        // another object that shows it
 	object    string        // its kind and name, for advice
+	names     []string      // of servers that the text is about
 	how       string        // completes the advice
 	says      string        // the message that the last run of the container has left
 }
@@ -207,7 +208,7 @@ func (a *symptom) found(f *facts) (c found) {
 	case clue.saying != nil:
 		c.how = clue.saying.advice
 	}
-	c.message = cmp.Or(s.says, s.text)
+	c.message, c.names = cmp.Or(s.says, s.text), s.names
 	if s.event != nil {
 		c.evidence = append(c.evidence, f.eventText(s.event))
 	}

@@ -36,7 +36,8 @@ func contains(message string, parts []string) bool {
 var passing = []string{"connection refused", "connection reset", "connection timed out", "i/o timeout",
 	"deadline exceeded", "no such host", "temporary failure", "service unavailable", "too many requests",
 	"no route to host", "network is unreachable", "server closed the connection", "broken pipe", "reset by peer",
-	"is starting up", "is shutting down", "administrator command", "server shutdown in progress", "connection was closed", "timed out", "econnrefused", "etimedout",
+	"is starting up", "is shutting down", "administrator command", "server shutdown in progress",
+	"connection was closed", "timed out", "econnrefused", "etimedout",
 	"econnreset", "bad gateway", "gateway timeout", "gateway time-out", "http 429", "http 502", "http 503",
 	"http 504", "http/1.1 429", "http/1.1 502", "http/1.1 503", "http/1.1 504"}
 

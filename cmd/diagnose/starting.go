@@ -284,9 +284,13 @@ func initializing(p *podFacts) (s sign) {
 	for _, c := range p.all {
 		if running := c.State.Running; c.role == "init container" && running != nil &&
 			p.f.past(running.StartedAt.Time, longPatience) {
-			text, object := p.f.waitsFor(c.Name)
-			return sign{text: joined("; ", c.String()+" has been running "+p.f.lasting(running.StartedAt.Time), text),
+			text, object, server := p.f.waitsFor(c.Name)
+			s = sign{text: joined("; ", c.String()+" has been running "+p.f.lasting(running.StartedAt.Time), text),
 				container: c.Name, object: object}
+			if server != "" {
+				s.names = []string{server}
+			}
+			return s
 		}
 	}
 	return s

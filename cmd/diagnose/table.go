@@ -13,8 +13,8 @@ const (
 	multiKueueAdvice = "Read the Workload: it shows whether the Job is admitted, and names the worker cluster that " +
 		"then has the Job and its pods."
 	elsewhereAdvice   = "Look at that controller; the built-in Job controller ignores this Job."
-	terminationAdvice = "Look at node NODE: if it is gone, delete the Node object, so that the pod ends. If a " +
-		"finalizer remains, ask its owner to remove it."
+	terminationAdvice = "Look at node NODE: if its machine is surely off, or gone, delete the Node object, so that " +
+		"the pod ends. If a finalizer remains, ask its owner to remove it."
 	templateAdvice = " The pod template is immutable: RECREATE."
 	describeAdvice = "Read the events: kubectl describe pod -n NAMESPACE POD."
 )
@@ -117,6 +117,9 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 		means: "Kueue admitted the Job's Workload two minutes ago or more, and has not resumed the Job",
 		advice: "Look at Kueue's controller, and at the events of the Job: kubectl describe job -n NAMESPACE JOB. " +
 			"The API server may reject its change of the Job.", job: held(workloadLate)},
+	{code: "QueuedByKueue", means: "Kueue has suspended the Job until it is admitted, and lacks quota",
+		advice: "Wait until what has the quota ends, give the Job a higher priority (if its ClusterQueue preempts), or " +
+			"raise the quota. If you resume the Job by hand, Kueue suspends it again.", job: queuedForQuota},
 	{code: "QueuedByKueue", means: "Kueue has suspended the Job until it is admitted",
 		advice: "Read the conditions of the Job's Workload and the quota of its ClusterQueue. If you resume the Job " +
 			"by hand, Kueue suspends it again.", job: says((*facts).queued)},
@@ -207,8 +210,9 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 	{code: "NodeLost", cannot: "cannot be reached",
 		means: "the Node, an event or active pods say that their node has not been ready for two minutes, or the " +
 			"phase of the pods is Unknown",
-		advice: "Look at node NODE; if it is gone, delete the Node object, so that its pods are replaced.",
-		pod:    nodeLost},
+		advice: "Look at node NODE; if its machine is surely off, or gone, delete the Node object, so that its pods " +
+			"are replaced.",
+		pod: nodeLost},
 	{code: "NodeMissing", cannot: "may be on a node that is gone",
 		means: "the node of active pods is not among those of the cluster (found only if all nodes were read)",
 		advice: "The pods are deleted within minutes and replaced. Delete a pod that stays, once its machine is off: " +
@@ -375,9 +379,12 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 	{means: "a container would run as root, which its security context forbids",
 		advice: "Set runAsUser in the securityContext of the pod template to a number above 0, or build the image " +
 			"with such a USER." + templateAdvice, pod: waiting(configReasons, "runAsNonRoot", "non-root policy")},
-	{means: "a Secret, a ConfigMap or a key that a container needs is missing",
-		advice: "Create the Secret, the ConfigMap or the key that the message names; the kubelet tries again.",
-		pod:    waiting(configReasons, "not found", "couldn't find key")},
+	{means: "a Secret or a ConfigMap lacks a key that a container needs",
+		advice: "Add the key to the object that the message names: the kubelet tries again. Or correct the name of " +
+			"the key in the pod template." + templateAdvice, pod: waiting(configReasons, "couldn't find key")},
+	{means: "a Secret or a ConfigMap that a container needs is missing",
+		advice: "Create the Secret or the ConfigMap that the message names; the kubelet tries again.",
+		pod:    waiting(configReasons, "not found")},
 	{means: "the container runtime does not create a container in time",
 		advice: "Look at the container runtime and the disk of node NODE. A pod that is deleted counts as failed.",
 		pod:    waiting(configReasons, "context deadline exceeded", "is reserved for")},
@@ -481,7 +488,8 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 		advice: "Wait: the scheduler tries again when a node or its pods change.", pod: notScheduledYet},
 	{code: "Initializing", cannot: "must still initialize",
 		means:  "an init container has been waiting for ten minutes or more, for a server or a Job that is not up",
-		advice: "Look at OBJECT: the init container ends once that is up.", pod: initWaits},
+		advice: "Look at OBJECT (kubectl describe, kubectl logs --previous): the init container ends once that " +
+			"is up.", pod: initWaits},
 	{code: "Initializing", cannot: "must still initialize",
 		means:  "an init container has been running for ten minutes or more",
 		advice: "See what it does: kubectl logs -n NAMESPACE POD -c CONTAINER.", pod: initializing},

@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -93,10 +94,15 @@ func (x *Explain) List(env Environment, in Objects) (*View, error) {
 			v.reports = append(v.reports, r)
 		}
 	}
+	jobs := mapped(in.Jobs, func(m *kubefile.Manifest) *batchv1.Job { return m.Job })
 	for _, r := range v.reports {
-		if r.Reason.attention == diagnose.AttentionLost && madeUpFor(in, r) {
+		switch {
+		case r.Reason.attention != diagnose.AttentionLost:
+		case madeUpFor(jobs, r.job(jobs)):
 			r.Reason.attention = diagnose.AttentionNone
 			r.Reason.Text += "; a later Job with the same containers has succeeded"
+		case r.Reason.Code == "Failed":
+			r.Reason.Text += diagnose.ChangedSince(r.job(jobs), jobs)
 		}
 	}
 	for _, cron := range in.CronJobs {
@@ -113,16 +119,19 @@ func (x *Explain) List(env Environment, in Objects) (*View, error) {
 	return v, nil
 }
 
+// job returns the Job of a report.
+func (r *report) job(jobs []*batchv1.Job) *batchv1.Job {
+	return jobs[slices.IndexFunc(jobs, func(job *batchv1.Job) bool { return string(job.UID) == r.Job.UID })]
+}
+
 // madeUpFor reports whether a later Job of the same CronJob, or one with the same containers, has succeeded.
-func madeUpFor(in Objects, r *report) bool {
-	at := slices.IndexFunc(in.Jobs, func(m *kubefile.Manifest) bool { return string(m.Job.UID) == r.Job.UID })
-	job := in.Jobs[at].Job
+func madeUpFor(jobs []*batchv1.Job, job *batchv1.Job) bool {
 	of := cmp.Or(metav1.GetControllerOfNoCopy(job), &metav1.OwnerReference{})
-	return slices.ContainsFunc(in.Jobs, func(m *kubefile.Manifest) bool {
-		later := m.Job.Status.CompletionTime != nil && m.Job.CreationTimestamp.After(job.CreationTimestamp.Time)
-		return later && (of.Kind == "CronJob" && metav1.IsControlledBy(m.Job, &metav1.ObjectMeta{UID: of.UID}) ||
-			job.Namespace == m.Job.Namespace && equality.Semantic.DeepEqual(job.Spec.Template.Spec.Containers,
-				m.Job.Spec.Template.Spec.Containers))
+	return slices.ContainsFunc(jobs, func(other *batchv1.Job) bool {
+		later := other.Status.CompletionTime != nil && other.CreationTimestamp.After(job.CreationTimestamp.Time)
+		return later && (of.Kind == "CronJob" && metav1.IsControlledBy(other, &metav1.ObjectMeta{UID: of.UID}) ||
+			job.Namespace == other.Namespace && equality.Semantic.DeepEqual(job.Spec.Template.Spec.Containers,
+				other.Spec.Template.Spec.Containers))
 	})
 }
 
@@ -269,14 +278,25 @@ func (v *View) shared() (all []shared) {
 	return kept
 }
 
+// ofJobs lists the causes of CronJobs after which what to do stands with the Job, if that is listed.
+var ofJobs = []string{"RunsFail", "RunBlocked", "RunHangs"}
+
 // advice returns what to do about each Job and CronJob that needs attention. Those with the same advice, apart
-// from where their logs are, share a line. What to do about a CronJob whose Job has failed stands with the Job.
+// from where their logs are, share a line. What is said of a CronJob is not said again of its Jobs, nor the reverse.
 func (v *View) advice() (all []string) {
+	lines := slices.DeleteFunc(v.lines(),
+		func(l line) bool { return l.Advice == "" || l.attention == diagnose.AttentionNone })
+	of := func(l line) string { return l.namespace + "/" + cronPrefix + series(l.name) }
+	jobs, outgrown := map[string]bool{}, map[string]bool{}
+	for _, l := range lines {
+		jobs[of(l)] = true
+		outgrown[l.namespace+"/"+l.name] = l.Code == "DeadlineOutgrown"
+	}
 	at := map[string]int{}
-	for _, l := range v.lines() {
+	for _, l := range lines {
 		advice, _, _ := strings.Cut(l.Advice, diagnose.WholeLog)
 		switch i, known := at[advice]; {
-		case l.Advice == "" || l.attention == diagnose.AttentionNone || l.Code == "RunsFail" && len(v.reports) > 0:
+		case slices.Contains(ofJobs, l.Code) && jobs[l.namespace+"/"+l.name] || outgrown[of(l)]:
 		case known:
 			all[i] = strings.Replace(all[i], ": "+advice, ", "+l.name+": "+advice, 1)
 		default:
