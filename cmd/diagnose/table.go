@@ -118,8 +118,8 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 		advice: "Look at Kueue's controller, and at the events of the Job: kubectl describe job -n NAMESPACE JOB. " +
 			"The API server may reject its change of the Job.", job: held(workloadLate)},
 	{code: "QueuedByKueue", means: "Kueue has suspended the Job until it is admitted, and lacks quota",
-		advice: "Wait until what has the quota ends, give the Job a higher priority (if its ClusterQueue preempts), or " +
-			"raise the quota. If you resume the Job by hand, Kueue suspends it again.", job: queuedForQuota},
+		advice: "Wait until what has the quota ends, give the Job a higher priority (if its ClusterQueue preempts), " +
+			"or raise the quota. If you resume the Job by hand, Kueue suspends it again.", job: queuedForQuota},
 	{code: "QueuedByKueue", means: "Kueue has suspended the Job until it is admitted",
 		advice: "Read the conditions of the Job's Workload and the quota of its ClusterQueue. If you resume the Job " +
 			"by hand, Kueue suspends it again.", job: says((*facts).queued)},
@@ -487,7 +487,7 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 			"the last ten minutes says that an autoscaler adds one",
 		advice: "Wait: the scheduler tries again when a node or its pods change.", pod: notScheduledYet},
 	{code: "Initializing", cannot: "must still initialize",
-		means:  "an init container has been waiting for ten minutes or more, for a server or a Job that is not up",
+		means: "an init container has been waiting for ten minutes or more, for a server or a Job that is not up",
 		advice: "Look at OBJECT (kubectl describe, kubectl logs --previous): the init container ends once that " +
 			"is up.", pod: initWaits},
 	{code: "Initializing", cannot: "must still initialize",
