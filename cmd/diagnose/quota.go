@@ -125,8 +125,18 @@ func (f *facts) usage(refusal string) string {
 		}
 	}
 	first, _, _ := strings.Cut(m[2], "=")
-	return textIf(len(now) > 0, "; now "+strings.Join(now, ", ")+" are used") +
-		f.have(first, func(*corev1.Pod) bool { return true })
+	held := f.have(first, func(*corev1.Pod) bool { return true })
+	var own resource.Quantity
+	for _, r := range f.pods {
+		if r.Active {
+			own.Add(takes(r.Pod, first))
+		}
+	}
+	if held == "" && !own.IsZero() {
+		held = "; its own " + count(f.Progress.Active, "pod") + either(f.Progress.Active == 1, " has ", " have ") +
+			own.String() + " of it, and the Job goes on with them"
+	}
+	return textIf(len(now) > 0, "; now "+strings.Join(now, ", ")+" are used") + held
 }
 
 // used matches what the kubelet says of a container of a pod that it evicts (pkg/kubelet/eviction/helpers.go).
