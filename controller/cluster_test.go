@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
 
@@ -44,7 +45,7 @@ type cluster struct {
 func newCluster(t *testing.T, kinds ...kube.Kind) *cluster {
 	t.Helper()
 	c := &cluster{Server: kube.New(kube.Options{Kinds: kinds}), asked: map[string]int{}}
-	c.client = value(kubernetes.NewForConfig(c.Config()))
+	c.client = Must(kubernetes.NewForConfig(c.Config()))
 	c.Intercept(func(r *kube.Request) kube.Verdict {
 		if r.UserAgent == agent {
 			c.mu.Lock()
@@ -91,7 +92,7 @@ func (c *cluster) manager(t *testing.T, scheme *runtime.Scheme) manager.Manager 
 		Scheme: scheme, Logger: c.logger(), Metrics: metricsserver.Options{BindAddress: "0"},
 		Controller: ctrlconfig.Controller{SkipNameValidation: new(true)}, // a test may start several of the same name
 	})
-	must(t, err)
+	NoError(t, err)
 	return mgr
 }
 
@@ -115,7 +116,7 @@ func run(t *testing.T, mgr manager.Manager) (stop func()) {
 func (c *cluster) start(t *testing.T) (stop func()) {
 	t.Helper()
 	mgr := c.manager(t, nil)
-	must(t, Add(mgr, Options{}))
+	NoError(t, Add(mgr, Options{}))
 	return run(t, mgr)
 }
 
@@ -128,7 +129,7 @@ func (c *cluster) create(t *testing.T, names ...string) {
 func (c *cluster) createNamespace(t *testing.T, name string) {
 	t.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	value(c.client.CoreV1().Namespaces().Create(t.Context(), namespace, metav1.CreateOptions{}))
+	Must(c.client.CoreV1().Namespaces().Create(t.Context(), namespace, metav1.CreateOptions{}))
 }
 
 var podSpec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}}}
@@ -140,7 +141,7 @@ func (c *cluster) createWith(t *testing.T, namespace string, spec batchv1.JobSpe
 	spec.Template.Spec = podSpec
 	for _, name := range names {
 		job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: spec}
-		value(c.client.BatchV1().Jobs(namespace).Create(t.Context(), job, metav1.CreateOptions{}))
+		Must(c.client.BatchV1().Jobs(namespace).Create(t.Context(), job, metav1.CreateOptions{}))
 	}
 }
 

@@ -3,7 +3,6 @@ package controller
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -25,6 +24,7 @@ import (
 	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/client-go/util/workqueue"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -36,8 +36,6 @@ var (
 	errTimeout = apierrors.NewTimeoutError("too slow", 1)
 	errQuota   = apierrors.NewForbidden(pods, "pod", errors.New("the quota is used up"))
 )
-
-var noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
 // fixture is a controller with a fake API server. The test fills the caches.
 type fixture struct {
@@ -57,13 +55,13 @@ func newFixture(t testing.TB, onServer ...runtime.Object) *fixture {
 		jobs:    cache.NewIndexer(cache.MetaNamespaceKeyFunc, byNamespace),
 		pods:    newPodCache(tracking.Controller{}, nil),
 	}
-	o := value(Options{ManagedBy: managedBy}.complete())
-	c := value(newController(o, jobsOf(server)))
+	o := Must(Options{ManagedBy: managedBy}.complete())
+	c := Must(newController(o, jobsOf(server)))
 	c.stores[""] = s
-	c.now = func() time.Time { return noon }
+	c.now = Noon
 	events := record.NewFakeRecorder(1000)
 	c.recorder = events
-	c.metrics = value(newMetrics(prometheus.NewRegistry(), tracking.Keys{}))
+	c.metrics = Must(newMetrics(prometheus.NewRegistry(), tracking.Keys{}))
 	return &fixture{c, s, server, events}
 }
 
@@ -114,17 +112,16 @@ func (b *fixture) show(t testing.TB, objects ...runtime.Object) {
 		if _, ok := o.(*corev1.Pod); ok {
 			add = b.store.pods
 		}
-		must(t, add.Add(o))
+		NoError(t, add.Add(o))
 	}
 	b.store.jobs.Bookmark("1000")
-	must(t, b.store.pods.Bookmark("1000"))
+	NoError(t, b.store.pods.Bookmark("1000"))
 }
 
 // stored returns the Job of the server.
 func (b *fixture) stored(t testing.TB) *batchv1.Job {
 	t.Helper()
-	job := value(b.server.BatchV1().Jobs("default").Get(t.Context(), "job", metav1.GetOptions{}))
-	return job
+	return Must(b.server.BatchV1().Jobs("default").Get(t.Context(), "job", metav1.GetOptions{}))
 }
 
 // writes returns the verbs and resources of the writes so far, in order.
@@ -185,11 +182,7 @@ func newJob(change ...func(*batchv1.Job)) *batchv1.Job {
 	return job
 }
 
-func started(job *batchv1.Job) { job.Status.StartTime = &metav1.Time{Time: noon} }
-
-func complete(job *batchv1.Job) {
-	job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
-}
+func started(job *batchv1.Job) { job.Status.StartTime = &metav1.Time{Time: Noon()} }
 
 func newPod(job *batchv1.Job, name, version string, change ...func(*corev1.Pod)) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
@@ -202,14 +195,6 @@ func newPod(job *batchv1.Job, name, version string, change ...func(*corev1.Pod))
 		c(pod)
 	}
 	return pod
-}
-
-func ownerless(pod *corev1.Pod) { pod.OwnerReferences = nil }
-func stripped(pod *corev1.Pod)  { pod.Finalizers = nil }
-func succeeded(pod *corev1.Pod) { pod.Status.Phase = corev1.PodSucceeded }
-func failedWith3(pod *corev1.Pod) {
-	pod.Status.Phase = corev1.PodFailed
-	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 3}}}}
 }
 
 // recordingQueue is a queue that records what was added to it.
@@ -229,26 +214,4 @@ func (q *recordingQueue[T]) AddAfter(r T, after time.Duration) {
 		text += " after " + after.String()
 	}
 	q.all = append(q.all, text)
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// value returns a value that cannot be had if there is an error.
-func value[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
-func same[T any](t *testing.T, what string, got, want T) {
-	t.Helper()
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("%s: got %+v, want %+v", what, got, want)
-	}
 }

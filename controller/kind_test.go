@@ -16,6 +16,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/kube"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -71,7 +72,7 @@ var sweeps = Kind[*Sweep]{
 func sweepScheme(t *testing.T) *runtime.Scheme {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	must(t, clientgoscheme.AddToScheme(scheme))
+	NoError(t, clientgoscheme.AddToScheme(scheme))
 	scheme.AddKnownTypeWithName(sweepKind, &Sweep{})
 	scheme.AddKnownTypeWithName(sweepKind.GroupVersion().WithKind("SweepList"), &SweepList{})
 	metav1.AddToGroupVersion(scheme, sweepKind.GroupVersion())
@@ -82,15 +83,14 @@ func sweepScheme(t *testing.T) *runtime.Scheme {
 func newSweepCluster(t *testing.T) (*cluster, client.Client) {
 	t.Helper()
 	c := newCluster(t, kube.Kind{GroupVersionKind: sweepKind, Status: true})
-	users := value(client.New(c.Config(), client.Options{Scheme: sweepScheme(t)}))
-	return c, users
+	return c, Must(client.New(c.Config(), client.Options{Scheme: sweepScheme(t)}))
 }
 
 func createSweep(t *testing.T, users client.Client, name string, trials int32) *Sweep {
 	t.Helper()
 	sweep := &Sweep{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
 	sweep.Spec.Trials, sweep.Spec.Template.Spec = trials, podSpec
-	must(t, users.Create(t.Context(), sweep))
+	NoError(t, users.Create(t.Context(), sweep))
 	return sweep
 }
 
@@ -101,19 +101,19 @@ func TestAddKind(t *testing.T) {
 		c, users := newSweepCluster(t)
 		start := func() func() {
 			mgr := c.manager(t, users.Scheme())
-			must(t, AddKind(mgr, sweeps, Options{}))
-			must(t, Add(mgr, Options{}))
+			NoError(t, AddKind(mgr, sweeps, Options{}))
+			NoError(t, Add(mgr, Options{}))
 			return run(t, mgr)
 		}
 		stop := start()
 		sweep := createSweep(t, users, "sweep", 3)
 		// The controller may have written the status already.
 		note := client.RawPatch(types.MergePatchType, []byte(`{"status":{"note":"kept"}}`))
-		must(t, users.Status().Patch(t.Context(), sweep, note))
+		NoError(t, users.Status().Patch(t.Context(), sweep, note))
 		c.create(t, "job")
 		time.Sleep(3 * time.Second)
 		pods := kube.List[*corev1.Pod](c.Server, "default")
-		same(t, "pods, 3 of the Sweep and 1 of the Job", len(pods), 4)
+		Same(t, "pods, 3 of the Sweep and 1 of the Job", len(pods), 4)
 		for _, pod := range pods {
 			owner, finalizer := metav1.GetControllerOf(pod), batchv1.JobTrackingFinalizer
 			if owner.Kind == "Sweep" {
@@ -127,12 +127,12 @@ func TestAddKind(t *testing.T) {
 		stop = start()
 		c.work()
 		stop()
-		must(t, users.Get(t.Context(), client.ObjectKeyFromObject(sweep), sweep))
+		NoError(t, users.Get(t.Context(), client.ObjectKeyFromObject(sweep), sweep))
 		got := fmt.Sprintf("%d succeeded, indexes %s, ended %t, uncounted %v, note %s", sweep.Status.Job.Succeeded, sweep.Status.Job.CompletedIndexes,
 			sweep.Status.Job.CompletionTime != nil, sweep.Status.Job.UncountedTerminatedPods, sweep.Status.Note)
-		same(t, "the status", got, "3 succeeded, indexes 0-2, ended true, uncounted &UncountedTerminatedPods{Succeeded:[],Failed:[],}, note kept")
+		Same(t, "the status", got, "3 succeeded, indexes 0-2, ended true, uncounted &UncountedTerminatedPods{Succeeded:[],Failed:[],}, note kept")
 		job, _ := kube.Get[*batchv1.Job](c.Server, "default", "job")
-		same(t, "the Job beside it is complete", job.Status.CompletionTime != nil, true)
+		Same(t, "the Job beside it is complete", job.Status.CompletionTime != nil, true)
 		events := 0
 		for _, event := range kube.List[*corev1.Event](c.Server, "default") {
 			about := event.InvolvedObject
@@ -144,7 +144,7 @@ func TestAddKind(t *testing.T) {
 				t.Errorf("an event is about %+v, want the Sweep", about)
 			}
 		}
-		same(t, "there is an event about the Sweep", events > 0, true)
+		Same(t, "there is an event about the Sweep", events > 0, true)
 		c.noErrors(t)
 	})
 }
@@ -172,6 +172,6 @@ func TestAddKind_invalid(t *testing.T) {
 func TestAnotherStatus_hasEveryField(t *testing.T) {
 	status := reflect.ValueOf(anotherStatus)
 	for i := range status.NumField() {
-		same(t, "it sets "+status.Type().Field(i).Name, !status.Field(i).IsZero(), true)
+		Same(t, "it sets "+status.Type().Field(i).Name, !status.Field(i).IsZero(), true)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/util/flowcontrol"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/kube"
 	"github.com/jobfate/jobfate/machine"
 )
@@ -39,7 +40,7 @@ func TestAdmit(t *testing.T) {
 		if err := s.admit(t.Context(), verb); err != nil || (limit.n == 1) != write {
 			t.Errorf("verb %d: got %v, and %d requests wait; a write is %t", verb, err, limit.n, write)
 		}
-		same(t, fmt.Sprintf("verb %d: refused after a stop", verb), s.admit(stopped, verb) != nil, true)
+		Same(t, fmt.Sprintf("verb %d: refused after a stop", verb), s.admit(stopped, verb) != nil, true)
 	}
 }
 
@@ -70,7 +71,7 @@ func TestLimit(t *testing.T) {
 				}
 			})
 			mgr := c.manager(t, users.Scheme())
-			must(t, add(mgr, Options{QPS: 0.125, Burst: 1, Workers: 8}))
+			NoError(t, add(mgr, Options{QPS: 0.125, Burst: 1, Workers: 8}))
 			stop := run(t, mgr)
 			time.Sleep(time.Hour)
 			stop()
@@ -123,7 +124,7 @@ func TestRetryAfter(t *testing.T) {
 			c.createWith(t, "default", batchv1.JobSpec{Suspend: new(true)}, "job")
 			time.Sleep(2 * time.Minute)
 			stop()
-			same(t, tc.err.Error(), sent, []string{"patch 1s", tc.again})
+			Same(t, tc.err.Error(), sent, []string{"patch 1s", tc.again})
 		})
 	}
 }
@@ -158,10 +159,10 @@ func TestNamespaces_jobsForbidden(t *testing.T) {
 			return kube.Verdict{}
 		})
 		mgr := &checked{Manager: c.manager(t, nil)}
-		must(t, Add(mgr, Options{Namespaces: []string{"a", "b"}}))
+		NoError(t, Add(mgr, Options{Namespaces: []string{"a", "b"}}))
 		stop := run(t, mgr)
 		time.Sleep(time.Minute)
-		same(t, "pods in a", len(kube.List[*corev1.Pod](c.Server, "a")), 1)
+		Same(t, "pods in a", len(kube.List[*corev1.Pod](c.Server, "a")), 1)
 		wantError(t, mgr.ready(nil), "the namespace b does not exist, or its")
 		stop()
 	})

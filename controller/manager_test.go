@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
 
@@ -31,9 +32,9 @@ func TestRestart(t *testing.T) {
 		}
 		time.Sleep(5 * time.Second)
 		stop()
-		same(t, "pods", len(kube.List[*corev1.Pod](c.Server, "default")), 20)
+		Same(t, "pods", len(kube.List[*corev1.Pod](c.Server, "default")), 20)
 		// The barrier is newer than the last change of a Job or a pod.
-		value(c.client.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "other"}}, metav1.CreateOptions{}))
+		Must(c.client.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "other"}}, metav1.CreateOptions{}))
 		clear(c.asked)
 		c.first = ""
 		stop = c.start(t)
@@ -48,7 +49,7 @@ func TestRestart(t *testing.T) {
 		if c.asked["list pods"] != 1 || c.asked["get jobs"]+c.asked["list jobs"]+c.asked["get pods"] > 0 {
 			t.Errorf("requested %v, want one list of pods and no other read", c.asked)
 		}
-		same(t, "the first request: the barrier is read before the caches are filled", c.first, "list pods 1")
+		Same(t, "the first request: the barrier is read before the caches are filled", c.first, "list pods 1")
 		c.noErrors(t)
 	})
 }
@@ -75,8 +76,8 @@ func TestDeletedDuringASync(t *testing.T) {
 						kube.Collector{Server: c.Server}.Run()
 					}
 					stop()
-					same(t, "deleted", deleted.Load(), true)
-					same(t, "Jobs that are left", len(kube.List[*batchv1.Job](c.Server, "default")), 0)
+					Same(t, "deleted", deleted.Load(), true)
+					Same(t, "Jobs that are left", len(kube.List[*batchv1.Job](c.Server, "default")), 0)
 					for _, pod := range kube.List[*corev1.Pod](c.Server, "default") {
 						if policy != metav1.DeletePropagationOrphan || len(pod.Finalizers) > 0 {
 							t.Errorf("pod %s is left, with finalizers %v", pod.Name, pod.Finalizers)
@@ -102,7 +103,7 @@ func TestOrphansDoNotHoldUpJobs(t *testing.T) {
 				},
 				Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "image"}}},
 			}
-			value(c.client.CoreV1().Pods("default").Create(t.Context(), pod, metav1.CreateOptions{}))
+			Must(c.client.CoreV1().Pods("default").Create(t.Context(), pod, metav1.CreateOptions{}))
 		}
 		stop := c.start(t)
 		time.Sleep(4 * time.Second)
@@ -150,7 +151,7 @@ func TestBarrier_isRetried(t *testing.T) {
 			if tries == 5 {
 				want = "/apis/batch/v1/namespaces/here/jobs?limit=1"
 			}
-			same(t, "request", r.URL.RequestURI(), want)
+			Same(t, "request", r.URL.RequestURI(), want)
 			return answer(200, `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7"}}`), nil
 		}).sender(t)
 		w := newWatcherOf(t, s.api(), "here")
@@ -160,15 +161,14 @@ func TestBarrier_isRetried(t *testing.T) {
 		stopped, stop := context.WithCancel(t.Context())
 		stop()
 		tries = 0
-		same(t, "without a barrier: an error", w.begin(stopped) != nil, true)
+		Same(t, "without a barrier: an error", w.begin(stopped) != nil, true)
 	})
 }
 
 func newWatcherOf(t *testing.T, client kubernetes.Interface, namespaces ...string) *watcher {
 	t.Helper()
-	o := value(Options{Namespaces: namespaces}.complete())
-	w := value(newWatcher(o, jobsOf(client)))
-	return w
+	o := Must(Options{Namespaces: namespaces}.complete())
+	return Must(newWatcher(o, jobsOf(client)))
 }
 
 // The first list of an informer must be consistent.
@@ -176,7 +176,7 @@ func TestConsistent(t *testing.T) {
 	for version, want := range map[string]string{"0": "", "": "", "5": "5"} {
 		options := metav1.ListOptions{ResourceVersion: version}
 		consistent(&options)
-		same(t, "version "+version, options.ResourceVersion, want)
+		Same(t, "version "+version, options.ResourceVersion, want)
 	}
 }
 
@@ -206,6 +206,6 @@ func TestEventsOfAMissingPod(t *testing.T) {
 		}
 		time.Sleep(5 * time.Second)
 		stop()
-		same(t, "pods, and events that say why there are no more", []int32{int32(len(pods)), explained.Load()}, []int32{100, 1})
+		Same(t, "pods, and events that say why there are no more", []int32{int32(len(pods)), explained.Load()}, []int32{100, 1})
 	})
 }

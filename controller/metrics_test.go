@@ -13,17 +13,18 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobfate/jobfate/decide"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/tracking"
 )
 
 // expect expects a counter with these labels to have a value.
 func (m *metrics) expect(t *testing.T, want int, name string, labels ...string) {
 	t.Helper()
-	same(t, fmt.Sprint(name, labels), testutil.ToFloat64(m.counters[name].WithLabelValues(labels...)), float64(want))
+	Same(t, fmt.Sprint(name, labels), testutil.ToFloat64(m.counters[name].WithLabelValues(labels...)), float64(want))
 }
 
 func TestMetrics(t *testing.T) {
-	m := value(newMetrics(prometheus.NewRegistry(), tracking.Keys{}))
+	m := Must(newMetrics(prometheus.NewRegistry(), tracking.Keys{}))
 	finished := func(reason string) decide.Metric {
 		return decide.Metric{Name: "jobs_finished_total", Add: 1, Labels: map[string]string{"completion_mode": "Indexed", "result": "failed", "reason": reason}}
 	}
@@ -32,11 +33,11 @@ func TestMetrics(t *testing.T) {
 	m.synced(newJob(), "tracking", time.Second, errors.New("no"))
 	m.synced(newJob(), "", time.Second, nil) // there was nothing to decide
 	m.synced(newJob(), "", time.Second, errors.New("before anything was decided"))
-	same(t, "series of job_sync_duration_seconds", testutil.CollectAndCount(m.duration), 2)
+	Same(t, "series of job_sync_duration_seconds", testutil.CollectAndCount(m.duration), 2)
 	m.expect(t, 1, syncsTotal, "NonIndexed", "error", "reconciling") // which failed early
 	m.expect(t, 1, syncsTotal, "NonIndexed", "error", "tracking")
 	job := newJob()
-	runs, done, freed := newPod(job, "pod", "1"), newPod(job, "pod", "2", succeeded), newPod(job, "pod", "3", succeeded, stripped)
+	runs, done, freed := newPod(job, "pod", "1"), newPod(job, "pod", "2", Succeeded), newPod(job, "pod", "3", Succeeded, Released)
 	m.finalizerChanged(nil, runs)
 	m.finalizerChanged(runs, done)
 	m.finalizerChanged(done, freed)
@@ -48,17 +49,14 @@ func TestMetrics(t *testing.T) {
 
 // Every metric of a decision is registered, with its labels.
 func TestMetricsOfDecisions(t *testing.T) {
-	job := newJob(started, func(job *batchv1.Job) {
-		job.Spec.CompletionMode = new(batchv1.IndexedCompletion)
-	}, failsAt3)
-	index0 := func(pod *corev1.Pod) { pod.Annotations = map[string]string{batchv1.JobCompletionIndexAnnotation: "0"} }
+	job := newJob(started, Indexed(1), ExitRule(batchv1.PodFailurePolicyActionFailJob, 3))
 	seen := map[string]bool{syncsTotal: true, trackedTotal: true} // they are no part of a decision
 	for what, pods := range map[string][]*corev1.Pod{
 		"no pod yet": nil,
-		"failed":     {newPod(job, "pod", "5", failedWith3, index0)},
-		"succeeded":  {newPod(job, "pod", "5", succeeded, index0)},
+		"failed":     {newPod(job, "pod", "5", Exit(3, After(0)), Index("0"))},
+		"succeeded":  {newPod(job, "pod", "5", Succeeded, Index("0"))},
 	} {
-		d := value(decide.Job(decide.Snapshot{Job: job, Pods: pods, Now: noon}, decide.ManagedBy(managedBy)))
+		d := Must(decide.Job(decide.Snapshot{Job: job, Pods: pods, Now: Noon()}, decide.ManagedBy(managedBy)))
 		metrics := slices.Concat(d.Metrics, d.Settle("pod-uid").Metrics)
 		if len(metrics) == 0 {
 			t.Errorf("%s: no metrics", what)
@@ -66,18 +64,18 @@ func TestMetricsOfDecisions(t *testing.T) {
 		metricsAreRegistered(t, metrics, seen)
 	}
 	for _, c := range counters {
-		same(t, "a decision has the metric "+c.name, seen[c.name], true)
+		Same(t, "a decision has the metric "+c.name, seen[c.name], true)
 	}
 }
 
 // metricsAreRegistered adds metrics to new counters, reads them and marks their names.
 func metricsAreRegistered(t *testing.T, metrics []decide.Metric, seen map[string]bool) {
 	t.Helper()
-	m := value(newMetrics(prometheus.NewRegistry(), tracking.Keys{}))
+	m := Must(newMetrics(prometheus.NewRegistry(), tracking.Keys{}))
 	m.add(metrics)
 	for _, metric := range metrics {
 		seen[metric.Name] = true
-		counter := value(m.counters[metric.Name].GetMetricWith(metric.Labels))
-		same(t, metric.Name, testutil.ToFloat64(counter), float64(metric.Add))
+		counter := Must(m.counters[metric.Name].GetMetricWith(metric.Labels))
+		Same(t, metric.Name, testutil.ToFloat64(counter), float64(metric.Add))
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/decide"
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 // Each valid name in spec.managedBy has its own lease, and each lease name is valid.
@@ -21,9 +22,9 @@ func TestLeaseNames(t *testing.T) {
 		"acme.io/my/controller", "acme.io-my/controller", "acme.io/x", "acme.io/X", "acme/io.x", "acme.io.x/y", "acme.io/x.y", "a/.", "a/-", "a/~!$&'()*+,;=:",
 		"acme.io/" + strings.Repeat("x", 55),
 	} {
-		value((Options{ManagedBy: managedBy}).complete())
+		Must((Options{ManagedBy: managedBy}).complete())
 		name := LeaseName(managedBy)
-		same(t, fmt.Sprintf("the lease of %q is %q: errors", managedBy, name), validation.IsDNS1123Subdomain(name), nil)
+		Same(t, fmt.Sprintf("the lease of %q is %q: errors", managedBy, name), validation.IsDNS1123Subdomain(name), nil)
 		if other, ok := names[name]; ok {
 			t.Errorf("%q and %q have the lease %q", managedBy, other, name)
 		}
@@ -70,5 +71,5 @@ func TestOptionsAreChecked(t *testing.T) {
 	if err != nil || o.ManagedBy != DefaultManagedBy || o.Workers != 5 || o.QPS != 20 || o.Burst != 30 || o.BatchPeriod != defaultBatchPeriod || len(o.Namespaces) != 1 {
 		t.Errorf("the zero value: got %+v, %v", o, err)
 	}
-	same(t, "the name with ReplaceBuiltIn", value((Options{ReplaceBuiltIn: true}).complete()).ManagedBy, "")
+	Same(t, "the name with ReplaceBuiltIn", Must((Options{ReplaceBuiltIn: true}).complete()).ManagedBy, "")
 }

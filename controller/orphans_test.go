@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	ktesting "k8s.io/client-go/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 var alone = orphanKey{NamespacedName: types.NamespacedName{Namespace: "default"}}
@@ -26,12 +28,12 @@ func TestFree(t *testing.T) {
 		fails   bool
 		writes  []string
 	}{
-		"the Job is gone":             {leftBehind, nil, []runtime.Object{newPod(job, "pod", "5"), newPod(job, "done", "5", stripped)}, false, []string{"patch pods"}},
+		"the Job is gone":             {leftBehind, nil, []runtime.Object{newPod(job, "pod", "5"), newPod(job, "done", "5", Released)}, false, []string{"patch pods"}},
 		"the Job was made again":      {leftBehind, newJob(func(job *batchv1.Job) { job.UID = "next" }), []runtime.Object{newPod(job, "pod", "5")}, false, []string{"patch pods"}},
 		"the Job is there":            {leftBehind, job, []runtime.Object{newPod(job, "pod", "5")}, true, nil},
-		"no controller":               {alone, nil, []runtime.Object{newPod(job, "pod", "5", ownerless)}, false, []string{"patch pods"}},
-		"a Job may adopt it":          {alone, nil, []runtime.Object{newPod(job, "pod", "5", ownerless), job}, false, nil},
-		"another's Job may adopt it":  {alone, nil, []runtime.Object{newPod(job, "pod", "5", ownerless), newJob(builtIn)}, false, []string{"patch pods"}},
+		"no controller":               {alone, nil, []runtime.Object{newPod(job, "pod", "5", Ownerless)}, false, []string{"patch pods"}},
+		"a Job may adopt it":          {alone, nil, []runtime.Object{newPod(job, "pod", "5", Ownerless), job}, false, nil},
+		"another's Job may adopt it":  {alone, nil, []runtime.Object{newPod(job, "pod", "5", Ownerless), newJob(builtIn)}, false, []string{"patch pods"}},
 		"the Job has been seen since": {leftBehind, nil, []runtime.Object{newPod(job, "pod", "5"), job}, false, nil},
 		"there is nothing to free":    {leftBehind, nil, nil, false, nil},
 	} {
@@ -44,7 +46,7 @@ func TestFree(t *testing.T) {
 			if _, err := (orphans{b.controller}).Reconcile(t.Context(), tc.request); (err != nil) != tc.fails {
 				t.Errorf("got %v, want an error: %t", err, tc.fails)
 			}
-			same(t, "writes", b.writes(), tc.writes)
+			Same(t, "writes", b.writes(), tc.writes)
 			if reads := b.reads(); tc.live == nil && len(tc.writes) == 0 && reads > 0 {
 				t.Errorf("read %d times for nothing", reads)
 			}
@@ -59,7 +61,7 @@ func TestFree_returnsTheWorstError(t *testing.T) {
 	for late, want := range map[string]metav1.StatusReason{"no pod": metav1.StatusReasonConflict, "b": metav1.StatusReasonTimeout} {
 		b := newFixture(t)
 		for _, name := range []string{"a", "b", "c"} {
-			b.show(t, newPod(newJob(), name, "5", ownerless))
+			b.show(t, newPod(newJob(), name, "5", Ownerless))
 		}
 		versions := 0
 		b.server.PrependReactor("patch", "pods", func(a ktesting.Action) (bool, runtime.Object, error) {

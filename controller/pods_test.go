@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -74,7 +75,7 @@ func TestPodCache_readersKnowAllPods(t *testing.T) {
 			pod.Namespace = job.Namespace
 			switch random.IntN(6) {
 			case 0:
-				ownerless(pod)
+				Ownerless(pod)
 			case 1:
 				pod.OwnerReferences[0].Kind = "ReplicaSet"
 			}
@@ -96,7 +97,7 @@ func TestPodCache_readersKnowAllPods(t *testing.T) {
 				}
 				err = c.Update(pod)
 			}
-			must(t, err)
+			NoError(t, err)
 			for i, r := range readers {
 				if random.IntN(2+5*i) > 0 {
 					continue
@@ -117,21 +118,21 @@ func TestPodCache_fed(t *testing.T) {
 	c, r := newPodCache(tracking.Controller{}, nil), &reader{job: job}
 	add := func(name, version string, change ...func(*corev1.Pod)) {
 		t.Helper()
-		must(t, c.Add(newPod(job, name, version, change...)))
+		NoError(t, c.Add(newPod(job, name, version, change...)))
 	}
-	must(t, c.Replace([]any{newPod(job, "a", "1"), newPod(job, "b", "2")}, "3"))
+	NoError(t, c.Replace([]any{newPod(job, "a", "1"), newPod(job, "b", "2")}, "3"))
 	want := func(what string, fed bool, names ...string) {
 		t.Helper()
 		got := r.read(c)
-		same(t, what+": reads only the changes", got, fed)
+		Same(t, what+": reads only the changes", got, fed)
 		slices.Sort(names)
-		same(t, what, slices.Sorted(maps.Keys(r.pods)), names)
+		Same(t, what, slices.Sorted(maps.Keys(r.pods)), names)
 	}
 	want("the first time", false, "a", "b")
 	want("nothing has changed", true, "a", "b")
 	add("c", "4")
 	want("a new pod", true, "a", "b", "c")
-	add("alone", "5", ownerless)
+	add("alone", "5", Ownerless)
 	want("a pod without a controller", true, "a", "b", "c", "alone")
 	add("alone", "6")
 	want("it is adopted", true, "a", "b", "c", "alone")
@@ -141,13 +142,13 @@ func TestPodCache_fed(t *testing.T) {
 	want("too many changes", false, "a", "b", "c", "alone")
 	want("nothing has changed since", true, "a", "b", "c", "alone")
 	for i := range 2000 {
-		add("other", strconv.Itoa(3000+i), ownerless)
+		add("other", strconv.Itoa(3000+i), Ownerless)
 	}
 	want("too many changes of pods without a controller", false, "a", "b", "c", "alone", "other")
 	if logged := len(c.groups[groupKey{"default", job.UID}].log); logged > 1100 {
 		t.Errorf("%d changes are kept, want at most 1100", logged)
 	}
-	must(t, c.Replace([]any{newPod(job, "a", "6000")}, "6000"))
+	NoError(t, c.Replace([]any{newPod(job, "a", "6000")}, "6000"))
 	want("a new list", false, "a")
 	r.last.job = "other"
 	want("of another Job", false, "a")
@@ -158,17 +159,17 @@ func TestPodCache_fed(t *testing.T) {
 // and wait for it forever.
 func TestPodCache_noReaderMissesADeletion(t *testing.T) {
 	const count = 1200
-	for name, change := range map[string]func(*corev1.Pod){"of the Job": func(*corev1.Pod) {}, "without a controller": ownerless} {
+	for name, change := range map[string]func(*corev1.Pod){"of the Job": func(*corev1.Pod) {}, "without a controller": Ownerless} {
 		job := newJob()
 		listed := []any{newPod(job, "stays", "1")} // the group of a Job without pods is deleted, with its log
 		for i := range count {
 			listed = append(listed, newPod(job, fmt.Sprint("pod", i), "1", change))
 		}
 		c := newPodCache(tracking.Controller{}, nil)
-		must(t, c.Replace(listed, "2"))
+		NoError(t, c.Replace(listed, "2"))
 		positions := []position{c.read(job, position{}).next}
 		for _, pod := range listed[1:] {
-			must(t, c.Delete(pod))
+			NoError(t, c.Delete(pod))
 			positions = append(positions, c.read(job, position{}).next)
 		}
 		fed := 0
@@ -215,20 +216,20 @@ func TestPodCache_handlers(t *testing.T) {
 		c.Update(newPod(job, "a", "4")),
 		c.Update(newPod(job, "a", "5", replaced)),
 		c.Update(newPod(job, "a", "6", replaced)),
-		c.Update(newPod(job, "a", "7", ownerless)),
+		c.Update(newPod(job, "a", "7", Ownerless)),
 		c.Delete(newPod(job, "a", "8")),
 		c.Replace([]any{newPod(job, "b", "3")}, "9"),
 		c.Replace([]any{newPod(job, "c", "10")}, "11"),
 		c.Update(newPod(job, "other", "12", replaced)),
 	} {
-		must(t, err)
+		NoError(t, err)
 	}
 	c.handle(record)
-	same(t, "calls of the handlers", got, []string{
+	Same(t, "calls of the handlers", got, []string{
 		"- a@1 true", "- b@3 false", "a@1 a@4 false", "a@4 - false", "- a@7 false", "a@7 - false",
 		"b@3 - false", "- c@10 false", "- c@10 true",
 	})
-	same(t, "the version", c.version, "12")
+	Same(t, "the version", c.version, "12")
 }
 
 // BenchmarkReconcile syncs a Job after one of its pods has changed. It reads only that pod, or all.
@@ -246,15 +247,9 @@ func BenchmarkReconcile(b *testing.B) {
 				for i := range list {
 					list[i] = newPod(job, fmt.Sprint("pod", i), "5")
 				}
-				if err := bench.store.pods.Replace(list, "6"); err != nil {
-					b.Fatal(err)
-				}
+				NoError(b, bench.store.pods.Replace(list, "6"))
 				bench.show(b, job)
-				sync := func() {
-					if _, err := bench.Reconcile(b.Context(), theJob); err != nil {
-						b.Fatal(err)
-					}
-				}
+				sync := func() { Must(bench.Reconcile(b.Context(), theJob)) }
 				sync()
 				for b.Loop() {
 					bench.show(b, newPod(job, "pod1", "7"))
@@ -276,7 +271,7 @@ func BenchmarkReconcile(b *testing.B) {
 func TestApply_sharesMetadata(t *testing.T) {
 	c := newPodCache(newFixture(t).me, nil)
 	show := func(pod *corev1.Pod) *corev1.Pod {
-		must(t, c.Update(pod))
+		NoError(t, c.Update(pod))
 		return c.pods[client.ObjectKeyFromObject(pod)]
 	}
 	pod := newPod(newJob(), "pod", "5", func(pod *corev1.Pod) {
@@ -288,7 +283,7 @@ func TestApply_sharesMetadata(t *testing.T) {
 	want := next.DeepCopy()
 	first := show(pod)
 	second := show(next)
-	same(t, "the next version", second, want)
+	Same(t, "the next version", second, want)
 	second.Labels["l"] = "shared"
 	if first.Labels["l"] != "shared" || &first.OwnerReferences[0] != &second.OwnerReferences[0] || first.Annotations["a"] != "1" {
 		t.Errorf("the first version is %+v, the next %+v: want the same labels and owners, and other annotations",

@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/jobfate/jobfate/decide"
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 // Conflicts and objects that are gone are logged at level 1, and not as errors.
@@ -22,13 +23,13 @@ func TestQuiet(t *testing.T) {
 	for verbosity, want := range [][]string{rest, append([]string{again}, rest...)} {
 		var lines []string
 		log := quietly(funcr.New(func(prefix, line string) {
-			same(t, "the prefix", prefix, "controller")
+			Same(t, "the prefix", prefix, "controller")
 			lines = append(lines, line)
 		}, funcr.Options{Verbosity: verbosity})).WithName("controller").WithValues("name", "job")
 		for _, err := range []error{conflict, input, errTimeout} {
 			log.Error(err, "Reconciler error")
 		}
-		same(t, "lines", lines, want)
+		Same(t, "lines", lines, want)
 	}
-	same(t, "a zero logger stays", quietly(logr.Logger{}).IsZero(), true)
+	Same(t, "a zero logger stays", quietly(logr.Logger{}).IsZero(), true)
 }

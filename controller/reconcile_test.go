@@ -9,9 +9,7 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
@@ -22,6 +20,7 @@ import (
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/indexset"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/machine"
 )
@@ -31,9 +30,7 @@ var theJob = reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "
 func (b *fixture) reconcile(t *testing.T) reconcile.Result {
 	t.Helper()
 	result, err := b.Reconcile(t.Context(), theJob)
-	if err != nil {
-		t.Fatalf("Reconcile: %v", err)
-	}
+	NoError(t, err)
 	return result
 }
 
@@ -44,7 +41,7 @@ func (b *fixture) interfered(t *testing.T) {
 	if _, err := b.Reconcile(t.Context(), theJob); !expected(err) {
 		t.Errorf("got %v, want an error that another client causes", err)
 	}
-	same(t, "the delay", b.retries.When(theJob), defaultBatchPeriod)
+	Same(t, "the delay", b.retries.When(theJob), defaultBatchPeriod)
 }
 
 // remembered returns the number of Jobs with a memory.
@@ -58,26 +55,26 @@ func (b *fixture) remembered() (n int) {
 func TestNewJob(t *testing.T) {
 	job := newJob()
 	b := newSynced(t, job)
-	same(t, "the priority", *b.reconcile(t).Priority, 0)
-	same(t, "writes", b.writes(), []string{"create pods", "patch jobs/status"})
-	same(t, "live reads", b.reads(), 0)
+	Same(t, "the priority", *b.reconcile(t).Priority, 0)
+	Same(t, "writes", b.writes(), []string{"create pods", "patch jobs/status"})
+	Same(t, "live reads", b.reads(), 0)
 	// The cache shows neither the pod nor the status: no write is repeated.
 	b.server.ClearActions()
-	same(t, "the delay", b.reconcile(t).RequeueAfter, time.Second)
-	same(t, "writes of the second sync", b.writes(), nil)
+	Same(t, "the delay", b.reconcile(t).RequeueAfter, time.Second)
+	Same(t, "writes of the second sync", b.writes(), nil)
 }
 
 // A pod is recorded before its finalizer is removed, and counted afterwards.
 func TestCount(t *testing.T) {
 	job := newJob(started)
-	pod := newPod(job, "pod", "5", succeeded)
+	pod := newPod(job, "pod", "5", Succeeded)
 	b := newSynced(t, job, pod)
 	b.reconcile(t)
-	same(t, "writes", b.writes(), []string{"patch jobs/status", "patch pods", "patch jobs/status"})
+	Same(t, "writes", b.writes(), []string{"patch jobs/status", "patch pods", "patch jobs/status"})
 	if stored := b.stored(t); stored.Status.Succeeded != 1 || stored.Status.CompletionTime == nil {
 		t.Errorf("got %+v, want a complete Job with one pod", stored.Status)
 	}
-	same(t, "events", b.sent(), []string{"Normal Completed Job completed"})
+	Same(t, "events", b.sent(), []string{"Normal Completed Job completed"})
 }
 
 // The version of the cache of Jobs is read before the Job.
@@ -95,11 +92,11 @@ func TestVersionComesFirst(t *testing.T) {
 // Without a Job, or after an error, the next sync reads all pods.
 func TestMemory_readsAllPodsAfterAnError(t *testing.T) {
 	invalid := newJob(func(job *batchv1.Job) { job.Spec.CompletionMode = new(batchv1.CompletionMode("None")) })
-	for _, view := range []machine.View{{Now: noon}, {Now: noon, Job: invalid, Barrier: "1", JobsVersion: "1", PodsVersion: "1"}} {
+	for _, view := range []machine.View{{Now: Noon()}, {Now: Noon(), Job: invalid, Barrier: "1", JobsVersion: "1", PodsVersion: "1"}} {
 		m := &memory{machine: machine.New(decide.ManagedBy(managedBy)), read: position{"uid", 5}}
 		err := m.begin(view, nil)
-		same(t, "there is an error", err != nil, view.Job != nil)
-		same(t, fmt.Sprintf("after %v the next sync reads all pods", err), m.read, position{})
+		Same(t, "there is an error", err != nil, view.Job != nil)
+		Same(t, fmt.Sprintf("after %v the next sync reads all pods", err), m.read, position{})
 	}
 }
 
@@ -128,7 +125,7 @@ func TestInvalidJob(t *testing.T) {
 	if len(got) != 1 || !strings.HasPrefix(got[0], "Warning CannotDecide ") || !strings.Contains(got[0], "spec.completionMode") {
 		t.Errorf("events: got %q, want one that names the field", got)
 	}
-	same(t, "writes", b.writes(), nil)
+	Same(t, "writes", b.writes(), nil)
 }
 
 // Invalid rule names are reported once, and the Job runs without them.
@@ -143,8 +140,8 @@ func TestInvalidRuleNames(t *testing.T) {
 			bad++
 		}
 	}
-	same(t, "events", bad, 1)
-	same(t, "writes", b.writes(), []string{"create pods", "patch jobs/status"})
+	Same(t, "events", bad, 1)
+	Same(t, "writes", b.writes(), []string{"create pods", "patch jobs/status"})
 }
 
 // The delay grows with each failure, but not past a deadline, also if a sync does not create all pods. The
@@ -157,7 +154,7 @@ func TestRetryDelays(t *testing.T) {
 		if _, err := b.Reconcile(t.Context(), theJob); !apierrors.IsForbidden(err) {
 			t.Fatalf("got %v, want the error of the quota", err)
 		}
-		same(t, "the delay", b.retries.When(theJob), want*time.Second)
+		Same(t, "the delay", b.retries.When(theJob), want*time.Second)
 		b.metrics.expect(t, n+1, syncsTotal, "NonIndexed", "error", "pods_created")
 		stored := b.stored(t)
 		b.show(t, stored)
@@ -169,7 +166,7 @@ func TestRetryDelays_RetryAfter(t *testing.T) {
 	r := newRetries[reconcile.Request]()
 	r.bounds.Store(theJob, bounds{due: time.Second, notBefore: 7 * time.Second})
 	for _, want := range []time.Duration{7, 2, 4} { // the bounds apply to one retry only
-		same(t, "the delay", r.When(theJob), want*time.Second)
+		Same(t, "the delay", r.When(theJob), want*time.Second)
 	}
 }
 
@@ -191,18 +188,10 @@ func TestConflictsAreRetriedSoon(t *testing.T) {
 	}
 }
 
-// failsAt3 gives a Job a rule that ends it at exit code 3.
-func failsAt3(job *batchv1.Job) {
-	job.Spec.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
-		Action:      batchv1.PodFailurePolicyActionFailJob,
-		OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{3}},
-	}}}
-}
-
 // The names of the rules may be added after the Machine was created. Those that the caller reads from a field of
 // the API win over those of the annotation.
 func TestRuleNamesChange(t *testing.T) {
-	job := newJob(started, failsAt3)
+	job := newJob(started, ExitRule(batchv1.PodFailurePolicyActionFailJob, 3))
 	running := newPod(job, "pod", "5")
 	for want, field := range map[string][]decide.Option{
 		"PodFailurePolicy_DatabaseDown": nil,
@@ -213,7 +202,7 @@ func TestRuleNamesChange(t *testing.T) {
 		b.reconcile(t)
 		job := b.stored(t)
 		job.Annotations = map[string]string{namesAnnotation: `{"0": "DatabaseDown"}`}
-		b.show(t, job, newPod(job, "pod", "200", failedWith3))
+		b.show(t, job, newPod(job, "pod", "200", Exit(3, After(0))))
 		b.reconcile(t)
 		stored := b.stored(t)
 		if conditions := stored.Status.Conditions; len(conditions) == 0 || conditions[0].Reason != want {
@@ -226,31 +215,31 @@ func TestMemory_endsWithTheJob(t *testing.T) {
 	job := newJob()
 	b := newSynced(t, job)
 	b.reconcile(t)
-	same(t, "Jobs that are remembered", b.remembered(), 1)
-	must(t, errors.Join(b.store.jobs.Delete(job), b.server.Tracker().Delete(jobsKind, "default", "job")))
+	Same(t, "Jobs that are remembered", b.remembered(), 1)
+	NoError(t, errors.Join(b.store.jobs.Delete(job), b.server.Tracker().Delete(jobsKind, "default", "job")))
 	b.reconcile(t)
-	same(t, "Jobs that are remembered", b.remembered(), 0)
+	Same(t, "Jobs that are remembered", b.remembered(), 0)
 	b.show(t, job)
 	b.interfered(t)
 	b.show(t, newJob(builtIn))
 	b.reconcile(t)
-	same(t, "Jobs that are remembered", b.remembered(), 0)
-	b.show(t, newJob(started, complete))
+	Same(t, "Jobs that are remembered", b.remembered(), 0)
+	b.show(t, newJob(started, Has(batchv1.JobComplete)))
 	b.server.ClearActions()
 	b.reconcile(t)
-	same(t, "requests for a Job that has ended, and memories", []int{len(b.server.Actions()), b.remembered()}, []int{0, 0})
+	Same(t, "requests for a Job that has ended, and memories", []int{len(b.server.Actions()), b.remembered()}, []int{0, 0})
 }
 
 // A Job that has ended is remembered until the cache shows that the finalizer of its last pod is
 // gone. Without the memory, the next sync would remove the finalizer again.
 func TestMemory_outlivesTheJobUntilItsWritesAreObserved(t *testing.T) {
 	job := newJob(started)
-	pod := newPod(job, "pod", "5", succeeded)
+	pod := newPod(job, "pod", "5", Succeeded)
 	b := newFixture(t, job, pod)
 	show := func(podsVersion string, objects ...runtime.Object) {
 		t.Helper()
 		b.show(t, objects...)
-		must(t, b.store.pods.Bookmark(podsVersion))
+		NoError(t, b.store.pods.Bookmark(podsVersion))
 	}
 	show("50", job, pod) // the API server's next version is 101
 	b.reconcile(t)
@@ -262,12 +251,12 @@ func TestMemory_outlivesTheJobUntilItsWritesAreObserved(t *testing.T) {
 	show("50", stored)
 	for range 2 {
 		b.reconcile(t)
-		same(t, "writes while the cache shows the finalizer", b.writes(), nil)
-		same(t, "Jobs that are remembered", b.remembered(), 1)
+		Same(t, "writes while the cache shows the finalizer", b.writes(), nil)
+		Same(t, "Jobs that are remembered", b.remembered(), 1)
 	}
-	show("1000", newPod(job, "pod", "102", succeeded, stripped))
+	show("1000", newPod(job, "pod", "102", Succeeded, Released))
 	b.reconcile(t)
-	same(t, "Jobs that are remembered", b.remembered(), 0)
+	Same(t, "Jobs that are remembered", b.remembered(), 0)
 }
 
 // The record of events is reset for a new Job of the same name.
@@ -279,13 +268,12 @@ func TestReported_resetForANewUID(t *testing.T) {
 	}
 	events.refusal = "no"
 	events.resetFor(newJob())
-	same(t, "the record of the same Job", events.refusal, "no")
+	Same(t, "the record of the same Job", events.refusal, "no")
 }
 
 // A reason to wait is reported once, not at every sync.
 func TestExplained(t *testing.T) {
 	var events reported
-	at := func(seconds int) time.Time { return noon.Add(time.Duration(seconds) * time.Second) }
 	for _, step := range []struct {
 		code       explain.Code
 		now, until int
@@ -301,24 +289,20 @@ func TestExplained(t *testing.T) {
 		{explain.JobBackingOff, 400, 40, ""}, // still the same
 		{explain.JobBackingOff, 401, 900, "BackingOff"},
 	} {
-		reason := explain.Reason{Code: step.code, Until: at(step.until), Text: "text"}
-		same(t, fmt.Sprintf("%s after %d s", step.code, step.now), events.explained(reason, at(step.now)).Reason, step.want)
+		reason := explain.Reason{Code: step.code, Until: After(step.until).Time, Text: "text"}
+		Same(t, fmt.Sprintf("%s after %d s", step.code, step.now), events.explained(reason, After(step.now).Time).Reason, step.want)
 	}
 }
 
 // One event reports all indexes that fail in a sync, and why they fail.
 func TestFailedIndexes(t *testing.T) {
-	job := newJob(started, many(5), func(job *batchv1.Job) {
-		job.Spec.CompletionMode, job.Spec.BackoffLimitPerIndex = new(batchv1.IndexedCompletion), new(int32)
-		job.Status.FailedIndexes = new("0")
-	})
-	s := decide.Snapshot{Job: job, Now: noon}
+	job := newJob(started, many(5), Indexed(5), PerIndex(0))
+	job.Status.FailedIndexes = new("0")
+	s := decide.Snapshot{Job: job, Now: Noon()}
 	for _, index := range []string{"1", "2", "3", "4"} {
-		s.Pods = append(s.Pods, newPod(job, "pod-"+index, "5", failedWith3, func(pod *corev1.Pod) {
-			pod.Annotations = map[string]string{batchv1.JobCompletionIndexAnnotation: index}
-		}))
+		s.Pods = append(s.Pods, newPod(job, "pod-"+index, "5", Exit(3, After(0)), Index(index)))
 	}
-	d := value(decide.Job(s, decide.ManagedBy(managedBy)))
+	d := Must(decide.Job(s, decide.ManagedBy(managedBy)))
 	var events reported
 	events.resetFor(job)
 	got := events.failedIndexes(d).Message
@@ -328,20 +312,18 @@ func TestFailedIndexes(t *testing.T) {
 		fmt.Fprintf(&want, "pod pod-%s: container main, exit code 3; ", n)
 	}
 	want.WriteString("and 1 more")
-	same(t, "the message", got, want.String())
-	same(t, "reported again", events.failedIndexes(d).Reason, "")
-	same(t, "without a status", events.failedIndexes(decide.Decision{}).Reason, "")
+	Same(t, "the message", got, want.String())
+	Same(t, "reported again", events.failedIndexes(d).Reason, "")
+	Same(t, "without a status", events.failedIndexes(decide.Decision{}).Reason, "")
 }
 
 // A Job may have its own options, which may change from sync to sync.
 func TestDecideFor(t *testing.T) {
 	job := newJob(started, func(job *batchv1.Job) { job.Annotations = map[string]string{"delay": "20s"} })
-	pod := newPod(job, "pod", "5", failedWith3, stripped, func(pod *corev1.Pod) {
-		pod.Status.ContainerStatuses[0].State.Terminated.FinishedAt = metav1.NewTime(noon)
-	})
+	pod := newPod(job, "pod", "5", Exit(3, After(0)), Released)
 	b := newFixture(t, job, pod)
 	b.DecideFor = func(job *batchv1.Job) []decide.Option {
-		base := value(time.ParseDuration(job.Annotations["delay"]))
+		base := Must(time.ParseDuration(job.Annotations["delay"]))
 		return []decide.Option{decide.Backoff(backoff.Policy{Base: base, Cap: time.Hour})}
 	}
 	job.Status.Failed = 1
@@ -349,7 +331,7 @@ func TestDecideFor(t *testing.T) {
 		stored := b.stored(t)
 		stored.Annotations["delay"] = delay.String()
 		b.show(t, stored, pod)
-		same(t, "the delay", b.reconcile(t).RequeueAfter, delay)
+		Same(t, "the delay", b.reconcile(t).RequeueAfter, delay)
 	}
 }
 
@@ -359,9 +341,9 @@ func TestReconcile_timeIsUp(t *testing.T) {
 	b := newSynced(t, job)
 	ctx, cancel := context.WithTimeout(t.Context(), 0)
 	defer cancel()
-	same(t, "the delay of another sync", value(b.Reconcile(ctx, theJob)).RequeueAfter, time.Second)
+	Same(t, "the delay of another sync", Must(b.Reconcile(ctx, theJob)).RequeueAfter, time.Second)
 	b.reconcile(t)
-	same(t, "writes", b.writes(), []string{"create pods", "patch jobs/status"})
+	Same(t, "writes", b.writes(), []string{"create pods", "patch jobs/status"})
 }
 
 // An error that another client causes does not hide an error beside it: that one is logged, and its retries become rare.
@@ -372,11 +354,11 @@ func TestExpected(t *testing.T) {
 		err  error
 		want bool
 	}{{nil, false}, {errQuota, false}, {conflict, true}, {errors.Join(errors.Join(conflict), gone), true}, {errors.Join(errors.Join(conflict), errQuota), false}} {
-		same(t, fmt.Sprintf("%v is expected", test.err), expected(test.err), test.want)
+		Same(t, fmt.Sprintf("%v is expected", test.err), expected(test.err), test.want)
 	}
 	// One of two pods to adopt has changed, and the other may not be patched.
 	job := newJob()
-	a, b := newPod(job, "a", "5", ownerless, stripped), newPod(job, "b", "6", ownerless, stripped)
+	a, b := newPod(job, "a", "5", Ownerless, Released), newPod(job, "b", "6", Ownerless, Released)
 	f := newSynced(t, job, a, b)
 	f.fail("patch", "pods", 1, errQuota)
 	f.fail("patch", "pods", 1, conflict)
@@ -384,5 +366,5 @@ func TestExpected(t *testing.T) {
 	if _, err := f.Reconcile(t.Context(), theJob); !errors.Is(err, errQuota) || expected(err) {
 		t.Errorf("got %v, want both errors, and to log them", err)
 	}
-	same(t, "the delay", f.retries.When(theJob), 2*time.Second)
+	Same(t, "the delay", f.retries.When(theJob), 2*time.Second)
 }

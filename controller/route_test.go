@@ -7,6 +7,8 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 func builtIn(job *batchv1.Job) { job.Spec.ManagedBy = nil }
@@ -33,14 +35,14 @@ func TestPodChanged(t *testing.T) {
 		"of another controller's Job":              {newJob(builtIn), nil, pod, nil},
 		"of a Job that is gone":                    {nil, nil, pod, []string{leftBehind}},
 		"of a Job that was recreated":              {newJob(func(job *batchv1.Job) { job.UID = "next" }), nil, pod, []string{batched, leftBehind}},
-		"of a Job that is gone, without finalizer": {nil, nil, newPod(job, "pod", "5", stripped), nil},
+		"of a Job that is gone, without finalizer": {nil, nil, newPod(job, "pod", "5", Released), nil},
 		"of another kind":                          {job, nil, newPod(job, "pod", "5", other), nil},
-		"one that may be adopted":                  {job, nil, newPod(job, "pod", "5", ownerless), []string{batched}},
-		"one that another controller may adopt":    {newJob(builtIn), nil, newPod(job, "pod", "5", ownerless), []string{alone}},
-		"one that may not be adopted":              {job, nil, newPod(job, "pod", "5", ownerless, elsewhere), []string{alone}},
-		"orphaned":                                 {job, pod, newPod(job, "pod", "6", ownerless), []string{batched}},
-		"without an owner, as before":              {job, newPod(job, "pod", "5", ownerless, stripped), newPod(job, "pod", "6", ownerless, stripped), nil},
-		"without an owner, with new labels":        {job, newPod(job, "pod", "5", ownerless, stripped, elsewhere), newPod(job, "pod", "6", ownerless, stripped), []string{batched}},
+		"one that may be adopted":                  {job, nil, newPod(job, "pod", "5", Ownerless), []string{batched}},
+		"one that another controller may adopt":    {newJob(builtIn), nil, newPod(job, "pod", "5", Ownerless), []string{alone}},
+		"one that may not be adopted":              {job, nil, newPod(job, "pod", "5", Ownerless, elsewhere), []string{alone}},
+		"orphaned":                                 {job, pod, newPod(job, "pod", "6", Ownerless), []string{batched}},
+		"without an owner, as before":              {job, newPod(job, "pod", "5", Ownerless, Released), newPod(job, "pod", "6", Ownerless, Released), nil},
+		"without an owner, with new labels":        {job, newPod(job, "pod", "5", Ownerless, Released, elsewhere), newPod(job, "pod", "6", Ownerless, Released), []string{batched}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, q, free := newFixture(t), &recordingQueue[reconcile.Request]{}, &recordingQueue[orphanKey]{}
@@ -49,7 +51,7 @@ func TestPodChanged(t *testing.T) {
 			}
 			b.podChanged(q, tc.before, tc.after)
 			orphans{b.controller}.podChanged(free, tc.before, tc.after)
-			same(t, "woken", append(q.all, free.all...), tc.want)
+			Same(t, "woken", append(q.all, free.all...), tc.want)
 		})
 	}
 }
@@ -65,7 +67,7 @@ func TestJobChanged(t *testing.T) {
 		"new":                              {nil, job, "default/job", nil},
 		"another's":                        {nil, newJob(builtIn), "", nil},
 		"only the status":                  {job, newJob(started), "default/job after 1s", nil},
-		"ended, in a plain queue":          {job, newJob(started, complete), "default/job after 1s", nil},
+		"ended, in a plain queue":          {job, newJob(started, Has(batchv1.JobComplete)), "default/job after 1s", nil},
 		"the spec":                         {job, newJob(func(job *batchv1.Job) { job.Generation++ }), "default/job", nil},
 		"made again":                       {job, newJob(func(job *batchv1.Job) { job.UID = "next" }), "default/job", left},
 		"recreated for another controller": {job, newJob(builtIn, func(job *batchv1.Job) { job.UID = "next" }), "default/job", left},
@@ -76,8 +78,8 @@ func TestJobChanged(t *testing.T) {
 			b, q, free := newFixture(t), &recordingQueue[reconcile.Request]{}, &recordingQueue[orphanKey]{}
 			b.jobChanged(q, tc.before, tc.after)
 			orphans{b.controller}.jobChanged(free, tc.before, tc.after)
-			same(t, "queued", strings.Join(q.all, ","), tc.wakes)
-			same(t, "orphans to free", free.all, tc.frees)
+			Same(t, "queued", strings.Join(q.all, ","), tc.wakes)
+			Same(t, "orphans to free", free.all, tc.frees)
 		})
 	}
 }
@@ -86,6 +88,6 @@ func TestJobChanged(t *testing.T) {
 func TestJobChanged_ended(t *testing.T) {
 	q := &priorityRecorder[reconcile.Request]{added: make(chan string, 2)}
 	b := newFixture(t)
-	b.jobChanged(q, newJob(started), newJob(started, complete))
-	same(t, "added", []string{<-q.added}, []string{"[default/job] after 1s priority 1"})
+	b.jobChanged(q, newJob(started), newJob(started, Has(batchv1.JobComplete)))
+	Same(t, "added", []string{<-q.added}, []string{"[default/job] after 1s priority 1"})
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
+
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 func TestRuleNames(t *testing.T) {
@@ -34,16 +36,16 @@ func TestRuleNames(t *testing.T) {
 				}
 			})
 			got, named, err := ruleNames(job)
-			same(t, "there is an annotation", named, true)
-			same(t, "the names", got, tc.want)
+			Same(t, "there is an annotation", named, true)
+			Same(t, "the names", got, tc.want)
 			if tc.wrong == "" && err != nil || tc.wrong != "" && (err == nil || !strings.Contains(err.Error(), tc.wrong)) {
 				t.Errorf("error: got %v, want %q", err, tc.wrong)
 			}
 		})
 	}
 	_, named, err := ruleNames(newJob())
-	must(t, err)
-	same(t, "named without an annotation", named, false)
+	NoError(t, err)
+	Same(t, "named without an annotation", named, false)
 }
 
 func TestPodName(t *testing.T) {

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 	ktesting "k8s.io/client-go/testing"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/machine"
 )
 
@@ -59,7 +60,7 @@ func TestSend(t *testing.T) {
 		}
 	}
 	_, err := newFixture(t).send(t.Context(), machine.Request{Verb: 99})
-	same(t, "an unknown verb is an error", err != nil, true)
+	Same(t, "an unknown verb is an error", err != nil, true)
 }
 
 // script is a machine with given batches of requests.
@@ -92,7 +93,7 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t
 func (t transport) sender(tt *testing.T) sender {
 	tt.Helper()
 	config := &rest.Config{Host: "http://server", Transport: impatient{t}, QPS: -1}
-	return sender{jobsOf(value(kubernetes.NewForConfig(config)))}
+	return sender{jobsOf(Must(kubernetes.NewForConfig(config)))}
 }
 
 var errCut = errors.New("the connection was cut")
@@ -117,9 +118,9 @@ func TestDrive_concurrentRequests(t *testing.T) {
 			t.Errorf("sent %d in %v, %d at the same time, want 11, 4s, 4", all.Load(), time.Since(began), most.Load())
 		}
 		for _, err := range m.errs {
-			same(t, "the unchanged error", errors.Is(err, errCut), true)
+			Same(t, "the unchanged error", errors.Is(err, errCut), true)
 		}
-		same(t, "answers", len(m.errs), 11)
+		Same(t, "answers", len(m.errs), 11)
 	})
 }
 
@@ -134,7 +135,7 @@ func TestDrive_stops(t *testing.T) {
 		if deadline, ok := r.Context().Deadline(); !ok || time.Until(deadline) > requestTimeout {
 			t.Errorf("the request has until %v, want a deadline", deadline)
 		}
-		same(t, "the error of the request that had begun", r.Context().Err(), nil)
+		Same(t, "the error of the request that had begun", r.Context().Err(), nil)
 		return nil, errCut
 	}).sender(t)
 	if m := (&script{batches: [][]machine.Request{reads(3)}}); s.drive(ctx, m, 1) || sent != 1 || len(m.errs) != 0 {
@@ -142,9 +143,9 @@ func TestDrive_stops(t *testing.T) {
 	}
 	job := newJob()
 	b := newSynced(t, job)
-	same(t, "the delay", value(b.Reconcile(ctx, theJob)).RequeueAfter, 0)
-	same(t, "writes", b.writes(), nil)
-	same(t, "events", b.sent(), nil)
+	Same(t, "the delay", Must(b.Reconcile(ctx, theJob)).RequeueAfter, 0)
+	Same(t, "writes", b.writes(), nil)
+	Same(t, "events", b.sent(), nil)
 }
 
 // If another pod has the generated name, the creation is retried under a new one, without an
@@ -154,7 +155,7 @@ func TestNameIsTaken(t *testing.T) {
 	b := newSynced(t, job)
 	b.fail("create", "pods", 1, apierrors.NewAlreadyExists(pods, "job-12345"))
 	b.reconcile(t)
-	same(t, "writes", b.writes(), []string{"create pods", "create pods", "patch jobs/status"})
+	Same(t, "writes", b.writes(), []string{"create pods", "create pods", "patch jobs/status"})
 	if got := b.sent(); len(got) != 1 || !strings.HasPrefix(got[0], "Normal SuccessfulCreate ") {
 		t.Errorf("events: got %q, want that of the pod", got)
 	}
@@ -179,12 +180,12 @@ func TestEventsPerSync(t *testing.T) {
 	for _, e := range b.sent() {
 		sent[strings.Fields(e)[1]]++
 	}
-	same(t, "sent SuccessfulCreate, FailedCreate", []int{sent["SuccessfulCreate"], sent["FailedCreate"]}, []int{eventsPerSync, 1})
+	Same(t, "sent SuccessfulCreate, FailedCreate", []int{sent["SuccessfulCreate"], sent["FailedCreate"]}, []int{eventsPerSync, 1})
 }
 
 // The number of requests in flight is what the rate limit admits in a fifth of a second.
 func TestInFlight(t *testing.T) {
 	for qps, want := range map[float32]int{-1: 64, 1: 16, 20: 16, 200: 40, 1000: 64} {
-		same(t, fmt.Sprintf("requests in flight at %v a second", qps), inFlight(qps), want)
+		Same(t, fmt.Sprintf("requests in flight at %v a second", qps), inFlight(qps), want)
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/kube"
 	"github.com/jobfate/jobfate/machine"
 )
@@ -45,7 +46,7 @@ func TestNamespaces(t *testing.T) {
 			c.createWith(t, name, batchv1.JobSpec{}, "job")
 		}
 		mgr := &checked{Manager: c.manager(t, nil)}
-		must(t, Add(mgr, Options{Namespaces: []string{"a", "b", "late"}}))
+		NoError(t, Add(mgr, Options{Namespaces: []string{"a", "b", "late"}}))
 		stop := run(t, mgr)
 		time.Sleep(time.Second)
 		if err := mgr.ready(nil); err == nil || err.Error() != "the namespace late does not exist" {
@@ -54,12 +55,12 @@ func TestNamespaces(t *testing.T) {
 		c.createNamespace(t, "late")
 		c.createWith(t, "late", batchv1.JobSpec{}, "job")
 		time.Sleep(20 * time.Second)
-		same(t, "ready, since the namespace exists", mgr.ready(nil), nil)
+		Same(t, "ready, since the namespace exists", mgr.ready(nil), nil)
 		c.work()
 		stop()
 		for _, name := range []string{"a", "b", "late", "other"} {
 			job, _ := kube.Get[*batchv1.Job](c.Server, name, "job")
-			same(t, "the Job in "+name+" has ended", job.Status.CompletionTime != nil, name != "other")
+			Same(t, "the Job in "+name+" has ended", job.Status.CompletionTime != nil, name != "other")
 		}
 		if len(c.errors) != 1 || !strings.Contains(c.errors[0], "late") {
 			t.Errorf("logged: %q, want one error: late does not exist", c.errors)
@@ -116,10 +117,10 @@ func TestDropUnused_started(t *testing.T) {
 	started := pending.DeepCopy()
 	started.Status.Phase = corev1.PodRunning
 	me := newFixture(t).me
-	same(t, "pending", dropUnused(me, pending.DeepCopy(), nil).Spec, spec)
+	Same(t, "pending", dropUnused(me, pending.DeepCopy(), nil).Spec, spec)
 	want := *spec.DeepCopy()
 	want.Containers, want.Volumes, want.InitContainers[0].Image = nil, nil, ""
-	same(t, "running", dropUnused(me, started, nil).Spec, want)
+	Same(t, "running", dropUnused(me, started, nil).Spec, want)
 }
 
 // dropUnused keeps only metadata of a pod that another kind controls.
@@ -127,8 +128,7 @@ func TestDropUnused(t *testing.T) {
 	drop := newPodCache(newFixture(t).me, func(pod *corev1.Pod) { pod.Spec.Volumes = nil }).Transformer()
 	kept := func(pod *corev1.Pod) *corev1.Pod {
 		t.Helper()
-		obj := value(drop(pod))
-		return obj.(*corev1.Pod)
+		return Must(drop(pod)).(*corev1.Pod)
 	}
 	pod := newPod(newJob(), "pod", "5", func(pod *corev1.Pod) {
 		pod.ManagedFields, pod.Spec.Volumes = []metav1.ManagedFieldsEntry{{}}, []corev1.Volume{{}}
@@ -137,17 +137,17 @@ func TestDropUnused(t *testing.T) {
 	if got := kept(pod); got != pod || len(got.ManagedFields)+len(got.Spec.Volumes) > 0 || got.Status.Phase != corev1.PodFailed {
 		t.Errorf("a pod of a Job: got %+v, want it without managed fields and volumes", got)
 	}
-	alone := newPod(newJob(), "alone", "5", ownerless, succeeded)
+	alone := newPod(newJob(), "alone", "5", Ownerless, Succeeded)
 	alone.Labels = map[string]string{"app": "web"}
 	want := alone.DeepCopy()
-	same(t, "a pod without a controller", kept(alone), want)
+	Same(t, "a pod without a controller", kept(alone), want)
 	foreign := newPod(newJob(), "web", "5", func(pod *corev1.Pod) {
 		pod.OwnerReferences[0].Kind, pod.Spec.Containers = "ReplicaSet", []corev1.Container{{}}
 	})
 	want = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "web-uid",
 		ResourceVersion: "5", OwnerReferences: foreign.OwnerReferences}}
-	same(t, "a pod of a ReplicaSet", kept(foreign), want)
-	same(t, "what is not a pod", value(drop("other")), "other")
+	Same(t, "a pod of a ReplicaSet", kept(foreign), want)
+	Same(t, "what is not a pod", Must(drop("other")), "other")
 }
 
 // A pod whose owner reference has the UID of a Job but names another kind does not belong to the
@@ -156,9 +156,9 @@ func TestOwnerReferenceOfAnotherKind(t *testing.T) {
 	job := newJob(started)
 	lies := newPod(job, "lies", "5", func(pod *corev1.Pod) { pod.OwnerReferences[0].APIVersion = "batch.example.com/v1" })
 	b := newSynced(t, job, lies)
-	same(t, "pods of the Job", len(b.store.pods.read(job, position{}).all), 0)
-	listed := value(b.send(t.Context(), machine.Request{Verb: machine.ListPods, Namespace: "default"}))
-	same(t, "pods in the list", len(listed.(*corev1.PodList).Items), 0)
+	Same(t, "pods of the Job", len(b.store.pods.read(job, position{}).all), 0)
+	listed := Must(b.send(t.Context(), machine.Request{Verb: machine.ListPods, Namespace: "default"}))
+	Same(t, "pods in the list", len(listed.(*corev1.PodList).Items), 0)
 }
 
 // priorityRecorder is a queue that records the priority of each item.
@@ -182,10 +182,10 @@ func TestHandleJobs_priorities(t *testing.T) {
 	s := source[string]{job: func(q workqueue.TypedRateLimitingInterface[string], _, after *batchv1.Job) {
 		q.AddAfter(after.Name, time.Second)
 	}}
-	must(t, s.handleJobs(informer, q))
+	NoError(t, s.handleJobs(informer, q))
 	go informer.RunWithContext(t.Context())
 	added := []string{<-q.added}
 	jobs.Add(created)
 	added = append(added, <-q.added)
-	same(t, "added", added, []string{"[job] after 1s priority -100", "[created] after 1s priority 1"})
+	Same(t, "added", added, []string{"[job] after 1s priority -100", "[created] after 1s priority 1"})
 }

@@ -25,6 +25,17 @@ func Must[T any](v T, err error) T {
 	return v
 }
 
+// NoError ends the test if there is an error.
+func NoError(t interface {
+	Helper()
+	Fatal(...any)
+}, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // FromJSON returns what a JSON text says.
 func FromJSON[T any](text []byte) T {
 	v := new(T)
