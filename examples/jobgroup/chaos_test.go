@@ -14,20 +14,20 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/yaml"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/kube"
 	"github.com/jobfate/jobfate/jobtest/kube/chaos"
 )
 
 // underFaults runs groups whose Jobs fail with every kind of reason.
 var underFaults = chaos.Creator{
-	Scheme:  testScheme(),
+	Scheme:  Must(newScheme()),
 	Kinds:   []kube.Kind{{GroupVersionKind: groupVersion.WithKind("JobGroup"), Status: true}},
 	Objects: drawGroups,
 	Purpose: func(job *batchv1.Job) string {
@@ -35,12 +35,6 @@ var underFaults = chaos.Creator{
 	},
 	Outcome: drawOutcome,
 	Judge:   judge,
-}
-
-func testScheme() *runtime.Scheme {
-	scheme, err := newScheme()
-	utilruntime.Must(err)
-	return scheme
 }
 
 // memberOf returns the first three parts of a name.
@@ -104,9 +98,7 @@ func drawGroup(random *rand.Rand, name string) *JobGroup {
 func newGroup(jobs int32, policy string) *JobGroup {
 	g := &JobGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "g", UID: "g-uid"}}
 	g.Spec.Jobs = []Template{{Name: "a", Replicas: jobs}}
-	if err := yaml.UnmarshalStrict([]byte(policy), &g.Spec.FailurePolicy); err != nil {
-		panic(err)
-	}
+	utilruntime.Must(yaml.UnmarshalStrict([]byte(policy), &g.Spec.FailurePolicy))
 	return g
 }
 

@@ -1,20 +1,14 @@
 package main
 
 import (
-	"os"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
 )
 
 func readSample(t *testing.T, name string) *JobGroup {
 	t.Helper()
-	text, err := os.ReadFile("deploy/samples/" + name + ".yaml")
-	must(t, err)
-	group := &JobGroup{}
-	must(t, yaml.UnmarshalStrict(text, group))
-	return group
+	return program.Manifests(t)["JobGroup "+name].(*JobGroup)
 }
 
 // newJob copies the rules to the Job, and their names to the annotation.
