@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -16,6 +15,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/kubernetes"
@@ -23,6 +23,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/jobfate/jobfate/cmd/internal/cli"
+	"github.com/jobfate/jobfate/cmd/internal/console"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
 
@@ -57,10 +59,7 @@ type stage struct {
 func newStage(t *testing.T, kinds ...kube.Kind) *stage {
 	t.Helper()
 	s := &stage{T: t, server: kube.New(kube.Options{Kinds: append(kinds, kube.Kind{GroupVersionKind: cronJob})}), now: time.Now, accepts: map[string]string{}}
-	client, err := kubernetes.NewForConfig(s.server.Config())
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := Must(kubernetes.NewForConfig(s.server.Config()))
 	s.client = client
 	s.server.Intercept(func(r *kube.Request) kube.Verdict { s.note(r); return kube.Verdict{} })
 	return s
@@ -140,9 +139,7 @@ current-context: here
 func (s *stage) program() (*program, *output) {
 	s.Helper()
 	file := filepath.Join(s.TempDir(), "kubeconfig")
-	if err := os.WriteFile(file, []byte(kubeconfig), 0o600); err != nil {
-		s.Fatal(err)
-	}
+	NoError(s, os.WriteFile(file, []byte(kubeconfig), 0o600))
 	flags := genericclioptions.NewConfigFlags(true)
 	flags.KubeConfig, flags.CacheDir = &file, new(s.TempDir())
 	flags.WrapConfigFn = func(config *rest.Config) *rest.Config {
@@ -225,11 +222,7 @@ func (s *stage) load(sample string) {
 		s.Fatalf("no files of the sample %s: %v", sample, err)
 	}
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			s.Fatal(err)
-		}
-		for document := range strings.SplitSeq(string(text), "\n---\n") {
+		for document := range strings.SplitSeq(console.Text(file), "\n---\n") {
 			s.put([]byte(document))
 		}
 	}
@@ -237,10 +230,7 @@ func (s *stage) load(sample string) {
 
 func (s *stage) put(text []byte) {
 	s.Helper()
-	object, _, err := scheme.Codecs.UniversalDeserializer().Decode(text, nil, nil)
-	if err != nil {
-		s.Fatal(err)
-	}
+	object := Must(runtime.Decode(scheme.Codecs.UniversalDeserializer(), text))
 	switch o := object.(type) {
 	case *corev1.List:
 		for _, item := range o.Items {
@@ -270,9 +260,7 @@ func as[T any, P interface {
 	object.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{}) // the server adds it
 	made := P(object.DeepCopy())
 	change(made)
-	if _, err := client.Create(s.Context(), made, metav1.CreateOptions{}); err != nil {
-		s.Fatal(err)
-	}
+	Must(client.Create(s.Context(), made, metav1.CreateOptions{}))
 	if !kube.Edit(s.server, object.GetNamespace(), object.GetName(), func(stored P) {
 		version := stored.GetResourceVersion()
 		*stored = *object
@@ -284,9 +272,6 @@ func as[T any, P interface {
 
 // at returns a stopped clock.
 func at(text string) func() time.Time {
-	t, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		panic(fmt.Sprint("invalid time in a test: ", err))
-	}
+	t := Must(time.Parse(time.RFC3339, text))
 	return func() time.Time { return t }
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +13,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobfate/jobfate/cmd/internal/console"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
 
@@ -95,12 +96,9 @@ func TestSameOutputAsTheCommand(t *testing.T) {
 				s.answer = func(_ string, body []byte) []byte { return []byte(names.Replace(string(body))) }
 			}
 			for suffix, args := range map[string][]string{".txt": nil, ".ansi": {"--color=always"}, ".json": {"-o", "json"}, ".yaml": {"-oyaml"}} {
-				want, err := os.ReadFile(filepath.Join("../internal/cli/testdata", g.golden+suffix))
-				if err != nil {
-					t.Fatal(err)
-				}
+				want := console.Text(filepath.Join("../internal/cli/testdata", g.golden+suffix))
 				status, got, stderr := s.run(append(args, g.job)...)
-				if diff := cmp.Diff(string(want), got); status != 0 || stderr != "" || diff != "" {
+				if diff := cmp.Diff(want, got); status != 0 || stderr != "" || diff != "" {
 					t.Errorf("%s: status %d, %s (-command +plugin)\n%s", suffix, status, stderr, diff)
 				}
 			}
@@ -131,9 +129,7 @@ func (s *stage) suspended(namespace, name string, labels map[string]string) *bat
 	s.Helper()
 	namespaces := s.client.CoreV1().Namespaces()
 	if _, err := namespaces.Get(s.Context(), namespace, metav1.GetOptions{}); err != nil {
-		if _, err := namespaces.Create(s.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{}); err != nil {
-			s.Fatal(err)
-		}
+		Must(namespaces.Create(s.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{}))
 	}
 	job := newJob(name)
 	job.Namespace, job.Labels, job.Spec.Suspend = namespace, labels, new(true)
@@ -150,25 +146,17 @@ func newJob(name string) *batchv1.Job {
 
 func (s *stage) create(job *batchv1.Job) *batchv1.Job {
 	s.Helper()
-	made, err := s.client.BatchV1().Jobs(job.Namespace).Create(s.Context(), job, metav1.CreateOptions{})
-	if err != nil {
-		s.Fatal(err)
-	}
-	return made
+	return Must(s.client.BatchV1().Jobs(job.Namespace).Create(s.Context(), job, metav1.CreateOptions{}))
 }
 
 // pod creates a pod like the Job controller.
 func (s *stage) pod(job *batchv1.Job, name string) *corev1.Pod {
 	s.Helper()
-	made, err := s.client.CoreV1().Pods(job.Namespace).Create(s.Context(), &corev1.Pod{
+	return Must(s.client.CoreV1().Pods(job.Namespace).Create(s.Context(), &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: job.Spec.Template.Labels, Finalizers: []string{batchv1.JobTrackingFinalizer},
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))}},
 		Spec: job.Spec.Template.Spec,
-	}, metav1.CreateOptions{})
-	if err != nil {
-		s.Fatal(err)
-	}
-	return made
+	}, metav1.CreateOptions{}))
 }
 
 // TestPodsWithoutAController checks that an orphan pod is read if a Job selects it.

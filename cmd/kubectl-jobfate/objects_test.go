@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
 
@@ -30,19 +31,12 @@ func newWorld(t *testing.T) *stage {
 // object creates an object and returns its UID.
 func (s *stage) object(gvk schema.GroupVersionKind, name string, fields map[string]any) *unstructured.Unstructured {
 	s.Helper()
-	client, err := dynamic.NewForConfig(s.server.Config())
-	if err != nil {
-		s.Fatal(err)
-	}
+	client := Must(dynamic.NewForConfig(s.server.Config()))
 	u := &unstructured.Unstructured{Object: fields}
 	u.SetGroupVersionKind(gvk)
 	u.SetName(name)
-	made, err := client.Resource(gvk.GroupVersion().WithResource(strings.ToLower(gvk.Kind)+"s")).Namespace("default").
-		Create(s.Context(), u, metav1.CreateOptions{})
-	if err != nil {
-		s.Fatal(err)
-	}
-	return made
+	kind := client.Resource(gvk.GroupVersion().WithResource(strings.ToLower(gvk.Kind) + "s"))
+	return Must(kind.Namespace("default").Create(s.Context(), u, metav1.CreateOptions{}))
 }
 
 // owned creates a suspended Job of an owner.

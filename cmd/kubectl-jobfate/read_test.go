@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/jobfate/jobfate/cmd/internal/console"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
 
@@ -82,14 +83,10 @@ func TestRequests_documented(t *testing.T) {
 // documented checks that docs/command.md lists the requests since the last call, which are about a Job.
 func (s *stage) documented(what string, job *batchv1.Job) {
 	s.Helper()
-	text, err := os.ReadFile(page)
-	if err != nil {
-		s.Fatal(err)
-	}
 	node := kube.List[*corev1.Pod](s.server, "default")[0].Spec.NodeName
 	row := "\n| " + what + " | `" + strings.NewReplacer(batchv1.ControllerUidLabel+"="+string(job.UID), "SELECTOR", "name="+job.Name, "name=NAME",
 		"metadata.name="+node, "metadata.name=NODE").Replace(strings.Join(s.requests, "`, `")) + "` |\n"
-	if s.requests = nil; !strings.Contains(string(text), row) {
+	if s.requests = nil; !strings.Contains(console.Text(page), row) {
 		s.Errorf("%s has no row%s", page, row)
 	}
 }
@@ -110,11 +107,8 @@ func TestMissingNode(t *testing.T) {
 // node creates a node.
 func (s *stage) node(name string) {
 	s.Helper()
-	_, err := s.client.CoreV1().Nodes().Create(s.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name},
-		Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}}}, metav1.CreateOptions{})
-	if err != nil {
-		s.Fatal(err)
-	}
+	Must(s.client.CoreV1().Nodes().Create(s.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name},
+		Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}}}, metav1.CreateOptions{}))
 }
 
 // TestPages reads more pods than fit a page.
@@ -192,10 +186,8 @@ func TestNothingHostileReachesTheTerminal(t *testing.T) {
 		pod.Status.Phase = corev1.PodPending
 		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "PLACE", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "PLACE"}}}}
 	})
-	if _, err := s.client.CoreV1().Events("default").Create(t.Context(), &corev1.Event{ObjectMeta: metav1.ObjectMeta{Name: "e", Namespace: "default"}, Reason: "PLACE", Message: "PLACE", Type: "Warning",
-		InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: "default", Name: "a-1"}}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	Must(s.client.CoreV1().Events("default").Create(t.Context(), &corev1.Event{ObjectMeta: metav1.ObjectMeta{Name: "e", Namespace: "default"}, Reason: "PLACE", Message: "PLACE", Type: "Warning",
+		InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: "default", Name: "a-1"}}, metav1.CreateOptions{}))
 	// The JSON of a hostile server may be invalid.
 	s.answer = func(_ string, body []byte) []byte {
 		return []byte(strings.ReplaceAll(string(body), "PLACE", strings.NewReplacer("\x1b", `\u001b`, "\x07", `\u0007`, "\r", `\r`).Replace(hostile)))

@@ -21,6 +21,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
 
@@ -169,9 +170,7 @@ func TestWatchedJobIsDeleted(t *testing.T) {
 		w := s.watch("a")
 		remove := func() {
 			background := metav1.DeletePropagationBackground
-			if err := s.client.BatchV1().Jobs("default").Delete(t.Context(), "a", metav1.DeleteOptions{PropagationPolicy: &background}); err != nil {
-				t.Fatal(err)
-			}
+			NoError(t, s.client.BatchV1().Jobs("default").Delete(t.Context(), "a", metav1.DeleteOptions{PropagationPolicy: &background}))
 		}
 		remove()
 		w.ended(1, "kubectl jobfate: the Job was deleted\n")

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/jobfate/jobfate/cmd/internal/apirules"
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 func TestNextRun(t *testing.T) {
@@ -21,10 +22,7 @@ func TestNextRun(t *testing.T) {
 		{"no schedule", "daily", "", "2026-01-01T12:00:00Z", "0001-01-01T00:00:00Z"},
 		{"the parser panics", "TZ=0", "", "2026-01-01T12:00:00Z", "0001-01-01T00:00:00Z"},
 	} {
-		after, err := time.Parse(time.RFC3339, c.after)
-		if err != nil {
-			t.Fatal(err)
-		}
+		after := Must(time.Parse(time.RFC3339, c.after))
 		if got := apirules.NextRun(c.schedule, c.zone, after).UTC().Format(time.RFC3339); got != c.want {
 			t.Errorf("%s: got %s, want %s", c.reason, got, c.want)
 		}

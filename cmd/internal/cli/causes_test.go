@@ -7,6 +7,7 @@ import (
 
 	"github.com/jobfate/jobfate/cmd/diagnose"
 	"github.com/jobfate/jobfate/cmd/internal/cases"
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 // asFile returns the objects of an input as a file, with one Job: a second one has fields that the types of the API may
@@ -26,16 +27,9 @@ func asFile(in cases.Input) (text string) {
 // TestCauses checks that the command names the cause of each input of cmd/diagnose/testdata/causes, and that its output
 // conforms to the schema. What --advise adds is in testdata/proposals.txt.
 func TestCauses(t *testing.T) {
-	r, err := schemaOfCommand(t, "explain", documents[0].types, false).Resolve(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	inputs, err := cases.Inputs("../../diagnose/testdata/causes")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := Must(schemaOfCommand(t, "explain", documents[0].types, false).Resolve(nil))
 	advised := ""
-	for _, in := range inputs {
+	for _, in := range Must(cases.Inputs("../../diagnose/testdata/causes")) {
 		input := asFile(in)
 		if in.File == "proposals.yaml" {
 			advised += "=== " + in.Title + "\n" + proposals(t, input)
@@ -52,7 +46,7 @@ func TestCauses(t *testing.T) {
 			t.Errorf("%s: %s: status %d, %v, %s", in.File, in.Title, got.Status, err, got.Stderr)
 			continue
 		}
-		first := fromJSON[report](t, got.Stdout)
+		first := FromJSON[report]([]byte(got.Stdout))
 		if code := first.Reason.Code; code != want && (first.ManagedBy == "" || code != "ManagedElsewhere" || first.Also[0].Code != want) {
 			t.Errorf("%s: %s: got %s: %s, want %s", in.File, in.Title, code, first.Reason.Text, want)
 		}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -11,6 +12,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/jobfate/jobfate/cmd/internal/cases"
+	"github.com/jobfate/jobfate/cmd/internal/console"
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 // hostile are texts that control a terminal, or that look like other texts.
@@ -80,8 +85,8 @@ func withHostileTexts(t *rapid.T, value any) any {
 func withHostileDocuments(t *rapid.T, files ...string) string {
 	var b strings.Builder
 	for _, file := range files {
-		for document := range strings.SplitSeq(readFile(t, file), "\n---\n") {
-			b.Write(encode(withHostileTexts(t, fromYAML[any](t, document))))
+		for document := range strings.SplitSeq(console.Text(file), "\n---\n") {
+			b.Write(encode(withHostileTexts(t, cases.FromYAML(document))))
 		}
 	}
 	return b.String()
@@ -99,8 +104,8 @@ func TestNothingHostileReachesTheTerminal(t *testing.T) {
 		text := rapid.SampledFrom(hostile).Draw(t, "argument")
 		name := filepath.Join(folder, "f"+strings.ReplaceAll(text, "\x00", ""))
 		scenario := name + ".scenario"
-		writeFile(t, name, job)
-		writeFile(t, scenario, withHostileDocuments(t, simulated("retry")))
+		NoError(t, os.WriteFile(name, []byte(job), 0o644))
+		NoError(t, os.WriteFile(scenario, []byte(withHostileDocuments(t, simulated("retry"))), 0o644))
 		args := rapid.SampledFrom([][]string{
 			{"explain"}, {"explain", "--all"}, {"explain", name}, {"explain", "--now", text}, {"explain", "--managed-by", text}, {"explain", "--" + text}, {"explain", name + text},
 			{"validate"}, {"validate", name}, {"validate", "--status"}, {"validate", "--old", name, name}, {"validate", "--old", name}, {"validate", "-o", text},
@@ -128,7 +133,7 @@ func TestNothingHostileReachesTheTerminal(t *testing.T) {
 // TestHostileTextsAreShown checks that escaped names of files, arguments and flags are printed. A transcript has those in
 // objects.
 func TestHostileTextsAreShown(t *testing.T) {
-	name := tempFile(t, "longer\x1b\nname.yaml", readFile(t, simulated("job")))
+	name := tempFile(t, "longer\x1b\nname.yaml", console.Text(simulated("job")))
 	against := []string{"simulate", name, "--against", simulated("other-job")}
 	checkPart(t, "a table", runWith("", against...).Stdout, "          longer\\u001b\\nname.yaml      other-job.yaml\n")
 	checkPart(t, "many runs", runWith("", append(against, "--runs", "2")...).Stdout, "\nlonger\\u001b\\nname.yaml  2 complete")
@@ -148,7 +153,7 @@ func TestHostileTextsRoundTrip(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 			continue
 		}
-		for format, got := range map[string]any{"JSON": fromJSON[any](t, toJSON(value)), "YAML": fromYAML[any](t, asYAML)} {
+		for format, got := range map[string]any{"JSON": FromJSON[any]([]byte(toJSON(value))), "YAML": cases.FromYAML(asYAML)} {
 			if diff := cmp.Diff(value, got); diff != "" {
 				t.Errorf("%q in %s (-want +got):\n%s", text, format, diff)
 			}

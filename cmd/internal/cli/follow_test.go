@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 // TestFollowOmitsRepetitions checks which views are printed if views follow each other.
@@ -37,14 +39,9 @@ func TestFollowOmitsRepetitions(t *testing.T) {
 			{"another reason", func() { job.Spec.Suspend = nil }, false, begin[2]},
 		} {
 			step.change()
-			v, err := x.One(env, in)
-			if err != nil {
-				t.Fatal(err)
-			}
+			v := Must(x.One(env, in))
 			out.Reset()
-			if err := f.Show(v, step.changed); err != nil {
-				t.Fatal(err)
-			}
+			NoError(t, f.Show(v, step.changed))
 			if got := out.String(); !strings.HasPrefix(got, step.want) || step.want == "" && got != "" {
 				t.Errorf("%s, %s: got %q, want %q", format, step.reason, got, step.want)
 			}
@@ -95,18 +92,11 @@ func TestFollowReplaces(t *testing.T) {
 	x := &Explain{}
 	x.format = "text"
 	f := x.Follow(env, func() (int, int) { return 80, 6 })
-	v, err := x.One(env, in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := Must(x.One(env, in))
 	for range 2 {
-		if err := f.Show(v, false); err != nil {
-			t.Fatal(err)
-		}
+		NoError(t, f.Show(v, false))
 	}
-	if err := f.End(v); err != nil {
-		t.Fatal(err)
-	}
+	NoError(t, f.End(v))
 	if len(writes.all) != 3 {
 		t.Fatalf("got %d writes, want 3", len(writes.all))
 	}

@@ -2,8 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,13 +15,13 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	"pgregory.net/rapid"
 
+	"github.com/jobfate/jobfate/cmd/internal/cases"
+	"github.com/jobfate/jobfate/cmd/internal/console"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 const samples = "../../testdata/samples"
 
@@ -114,17 +112,7 @@ func checkFormats(t *testing.T, name, reason string, status int, args ...string)
 // checkGolden compares an output with a file in testdata.
 func checkGolden(t *testing.T, name, got string) {
 	t.Helper()
-	checkGoldenFile(t, filepath.Join("testdata", name), got)
-}
-
-func checkGoldenFile(t *testing.T, path, got string) {
-	t.Helper()
-	if *update {
-		writeFile(t, path, got)
-	}
-	if diff := cmp.Diff(readFile(t, path), got); diff != "" {
-		t.Errorf("%s (-want +got; go -C cmd test ./internal/cli -update accepts the new output):\n%s", path, diff)
-	}
+	console.Golden(t, filepath.Join("testdata", name), got)
 }
 
 var escapes = regexp.MustCompile(`\x1b\[[0-9;]*m`)
@@ -134,11 +122,11 @@ var escapes = regexp.MustCompile(`\x1b\[[0-9;]*m`)
 func TestColorsOnlyColor(t *testing.T) {
 	for _, file := range glob(t, "testdata/*.ansi") {
 		base := strings.TrimSuffix(file, ".ansi")
-		colored := readFile(t, file)
-		if got, want := escapes.ReplaceAllString(colored, ""), readFile(t, base+".txt"); got != want || colored == want {
+		colored := console.Text(file)
+		if got, want := escapes.ReplaceAllString(colored, ""), console.Text(base+".txt"); got != want || colored == want {
 			t.Errorf("%s without colours: got\n%s\nwant\n%s", file, got, want)
 		}
-		want, got := fromYAML[any](t, readFile(t, base+".json")), fromYAML[any](t, readFile(t, base+".yaml"))
+		want, got := cases.FromYAML(console.Text(base+".json")), cases.FromYAML(console.Text(base+".yaml"))
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s.yaml is not %s.json (-json +yaml):\n%s", base, base, diff)
 		}
@@ -155,46 +143,12 @@ func TestEverySampleIsGolden(t *testing.T) {
 	}
 }
 
-func readFile(t rapid.TB, name string) string {
-	t.Helper()
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
-func writeFile(t rapid.TB, name, text string) {
-	t.Helper()
-	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // tempFile writes a file in a new folder, and returns its path.
 func tempFile(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	writeFile(t, path, text)
+	NoError(t, os.WriteFile(path, []byte(text), 0o644))
 	return path
-}
-
-// fromJSON returns the value of a text.
-func fromJSON[T any](t rapid.TB, text string) (value T) {
-	t.Helper()
-	if err := json.Unmarshal([]byte(text), &value); err != nil {
-		t.Fatalf("%v in\n%s", err, text)
-	}
-	return value
-}
-
-// fromYAML returns the value of a text.
-func fromYAML[T any](t rapid.TB, text string) (value T) {
-	t.Helper()
-	if err := yaml.Unmarshal([]byte(text), &value); err != nil {
-		t.Fatalf("%v in\n%s", err, text)
-	}
-	return value
 }
 
 // TestManyPods checks that the text stays short with many pods, and that the JSON is complete.
@@ -220,7 +174,7 @@ func TestManyPods(t *testing.T) {
 	if strings.Contains(all.Stdout, "--all shows them") || strings.Count(all.Stdout, "\n") < n {
 		t.Errorf("with --all: got %d bytes, want everything", len(all.Stdout))
 	}
-	r := fromJSON[report](t, runWith(input, "explain", "-o", "json").Stdout)
+	r := FromJSON[report]([]byte(runWith(input, "explain", "-o", "json").Stdout))
 	if got := len(r.Creations) + len(r.Finalizers) + len(r.Indexes); len(r.Creations) != 500 || got < n {
 		t.Errorf("JSON: got %d creations and %d entries, want 500 and at least %d", len(r.Creations), got, n)
 	}
@@ -257,7 +211,7 @@ func TestColor(t *testing.T) {
 func TestHintForInputFromATerminal(t *testing.T) {
 	env := testEnvironment()
 	env.StdinTerminal = true
-	if got := runIn(env, readFile(t, sampleFiles(t, "finished")[0]), "explain"); got.Status != exitOK || got.Stderr != "jobfate: reading standard input; end it with Ctrl-D\n" {
+	if got := runIn(env, console.Text(sampleFiles(t, "finished")[0]), "explain"); got.Status != exitOK || got.Stderr != "jobfate: reading standard input; end it with Ctrl-D\n" {
 		t.Errorf("got status %d and %q, want a hint about the standard input", got.Status, got.Stderr)
 	}
 }
@@ -288,7 +242,7 @@ func TestRandomSnapshots(t *testing.T) {
 		if text.Status != exitOK || asJSON.Status != exitOK {
 			t.Fatalf("got %q and %q, want no error", text.Stderr, asJSON.Stderr)
 		}
-		r := fromJSON[report](t, asJSON.Stdout)
+		r := FromJSON[report]([]byte(asJSON.Stdout))
 		if want := r.Reason.Code + ": " + r.Reason.Text + "\n"; !strings.HasPrefix(text.Stdout, want) {
 			t.Fatalf("got text\n%s\nwant it to begin with %q", text.Stdout, want)
 		}

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/iotest"
 	"time"
+
+	"github.com/jobfate/jobfate/cmd/internal/console"
 )
 
 // TestReadingProgress checks what a terminal shows while much is read.
@@ -13,7 +15,7 @@ func TestReadingProgress(t *testing.T) {
 	pods := "---\napiVersion: v1\nitems:\n" + strings.Repeat("- apiVersion: v1\n  kind: Pod\n  metadata: {name: "+strings.Repeat("p", 1000)+"}\n  spec: {}\n  status: {}\n", 1500) + "kind: List\n"
 	env := slowEnvironment(time.Minute, 0)
 	env.StderrTerminal = true
-	got := runIn(env, readFile(t, manifest("elastic.yaml"))+pods, "validate")
+	got := runIn(env, console.Text(manifest("elastic.yaml"))+pods, "validate")
 	if shown, rest, ok := cutLast(got.Stderr, clearLine); !ok || rest != "" || !strings.Contains(shown, clearLine+"0 of 1 MB read") {
 		t.Errorf("got %q, want progress that is cleared", got.Stderr)
 	}

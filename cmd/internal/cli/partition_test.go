@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/cmd/internal/kubefile"
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 // namespaceOf returns Jobs and pods. Most Jobs have a pod that they control and a pod that
@@ -67,10 +68,7 @@ func TestPartition(t *testing.T) {
 	for _, r := range list.reports {
 		pods += r.Pods
 		at := slices.IndexFunc(in.Jobs, func(m *kubefile.Manifest) bool { return m.Job.Name == r.Job.Name })
-		whole, err := x.decide(in, in.evidence(), in.Jobs[at], x.now(env, &in))
-		if err != nil {
-			t.Fatal(err)
-		}
+		whole := Must(x.decide(in, in.evidence(), in.Jobs[at], x.now(env, &in)))
 		if got, want := withoutForeign(r), withoutForeign(whole); got != want {
 			t.Errorf("%s: got\n%s\nwant\n%s", r.Job.Name, got, want)
 		}

@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 	"unsafe"
+
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 // asCommand is set in the environment of a process that is the command, not a test.
@@ -34,14 +36,9 @@ func TestMain(m *testing.M) {
 func installed(t *testing.T) string {
 	t.Helper()
 	t.Setenv(asCommand, "yes")
-	program, err := os.ReadFile("/proc/self/exe")
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := Must(os.ReadFile("/proc/self/exe"))
 	binary := filepath.Join(t.TempDir(), "jobfate")
-	if err := os.WriteFile(binary, program, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	NoError(t, os.WriteFile(binary, program, 0o755))
 	return binary
 }
 
@@ -79,20 +76,11 @@ func interruptReading(t *testing.T, binary, command string) {
 	var stderr bytes.Buffer
 	cmd := exec.Command(binary, command)
 	cmd.Stderr = &stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in := Must(cmd.StdinPipe())
+	NoError(t, cmd.Start())
 	// This is more than a pipe holds: after the write, the command is reading.
-	if _, err := io.WriteString(in, strings.Repeat("# a comment\n", 1<<17)); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	Must(io.WriteString(in, strings.Repeat("# a comment\n", 1<<17)))
+	NoError(t, cmd.Process.Signal(os.Interrupt))
 	_ = cmd.Wait() // reports the signal as an error
 	status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
 	if !ok || !status.Signaled() || status.Signal() != syscall.SIGINT || stderr.Len() > 0 {
@@ -108,9 +96,7 @@ func interruptPlaying(t *testing.T, binary string) {
 	cmd := exec.Command(binary, "simulate", "--runs", "100000", "--scenario", simulated("chances"), simulated("job"))
 	cmd.Env = append(os.Environ(), "TERM=xterm")
 	cmd.Stdout, cmd.Stderr = &stdout, device
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	NoError(t, cmd.Start())
 	device.Close()
 	var shown []byte
 	buffer := make([]byte, 4096)
@@ -122,9 +108,7 @@ func interruptPlaying(t *testing.T, binary string) {
 		}
 		if !signalled {
 			signalled = true
-			if err := cmd.Process.Signal(os.Interrupt); err != nil {
-				t.Fatal(err)
-			}
+			NoError(t, cmd.Process.Signal(os.Interrupt))
 		}
 	}
 	_ = cmd.Wait()
@@ -141,10 +125,7 @@ func interruptPlaying(t *testing.T, binary string) {
 // for a process.
 func openTerminal(t *testing.T) (terminal, device *os.File) {
 	t.Helper()
-	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	terminal = Must(os.OpenFile("/dev/ptmx", os.O_RDWR, 0))
 	t.Cleanup(func() { terminal.Close() })
 	control := func(request uintptr, value *uint32) {
 		if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, terminal.Fd(), request, uintptr(unsafe.Pointer(value))); errno != 0 {
@@ -154,10 +135,7 @@ func openTerminal(t *testing.T) (terminal, device *os.File) {
 	var unlocked, number uint32
 	control(syscall.TIOCSPTLCK, &unlocked)
 	control(syscall.TIOCGPTN, &number)
-	device, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	device = Must(os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0))
 	return terminal, device
 }
 
@@ -166,14 +144,10 @@ func openTerminal(t *testing.T) (terminal, device *os.File) {
 func forbidden(t *testing.T, binary string) {
 	folder := filepath.Dir(binary)
 	for _, path := range []string{filepath.Dir(folder), folder} {
-		if err := os.Chmod(path, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		NoError(t, os.Chmod(path, 0o755))
 	}
 	secret := filepath.Join(folder, "secret.yaml")
-	if err := os.WriteFile(secret, []byte("kind: Job\n"), 0); err != nil {
-		t.Fatal(err)
-	}
+	NoError(t, os.WriteFile(secret, []byte("kind: Job\n"), 0))
 	for _, command := range []string{"explain", "validate", "simulate"} {
 		cmd := exec.Command(binary, command, secret)
 		cmd.Dir = folder
@@ -194,9 +168,7 @@ func forbidden(t *testing.T, binary string) {
 func closedPipe(t *testing.T, binary string, args []string) {
 	var stderr bytes.Buffer
 	reader, writer, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	NoError(t, err)
 	reader.Close()
 	cmd := exec.Command(binary, args...)
 	cmd.Stdout, cmd.Stderr = writer, &stderr

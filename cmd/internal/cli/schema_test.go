@@ -14,7 +14,9 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	batchv1 "k8s.io/api/batch/v1"
 
+	"github.com/jobfate/jobfate/cmd/internal/console"
 	"github.com/jobfate/jobfate/cmd/internal/simulation"
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 // documents lists the outputs of a command with -o json, each of one of the types.
@@ -39,10 +41,7 @@ var inJSON = map[reflect.Type]*jsonschema.Schema{
 // fields that the type does not have.
 func schemaOf(t *testing.T, of reflect.Type, open bool) *jsonschema.Schema {
 	t.Helper()
-	s, err := jsonschema.ForType(of, &jsonschema.ForOptions{TypeSchemas: inJSON})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := Must(jsonschema.ForType(of, &jsonschema.ForOptions{TypeSchemas: inJSON}))
 	var adapt func(*jsonschema.Schema)
 	adapt = func(s *jsonschema.Schema) {
 		if s == nil {
@@ -82,23 +81,17 @@ func schemaOfCommand(t *testing.T, command string, types []reflect.Type, open bo
 func TestSchema(t *testing.T) {
 	for _, d := range documents {
 		published := schemaOfCommand(t, d.command, d.types, true)
-		text, err := json.MarshalIndent(published, "", " ")
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := Must(json.MarshalIndent(published, "", " "))
 		file := "../../../docs/schemas/" + d.command + ".json"
 		if earlier, err := os.ReadFile(file); err == nil {
-			if gone := lost(fromJSON[any](t, string(earlier)), fromJSON[any](t, string(text)), ""); gone != nil {
+			if gone := lost(FromJSON[any](earlier), FromJSON[any](text), ""); gone != nil {
 				t.Fatalf("callers rely on %q of %s; remove the file before -update if the next version may break them", gone, file)
 			}
 		}
-		checkGoldenFile(t, file, string(text)+"\n")
+		console.Golden(t, file, string(text)+"\n")
 		outputs := outputsOf(t, d.command)
 		for _, s := range []*jsonschema.Schema{published, schemaOfCommand(t, d.command, d.types, false)} {
-			r, err := s.Resolve(nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := Must(s.Resolve(nil))
 			for name, output := range outputs {
 				if err := conforms(r, output); err != nil {
 					t.Errorf("%s: %v", name, err)
@@ -163,7 +156,7 @@ func TestLost(t *testing.T) {
 		{"any type", `"name": {"type": "string"}`, `"name": {}`, []string{"/anyOf/0/properties/name/type"}},
 		{"one type more", `["null", "string"]`, `["null", "string", "number"]`, []string{"/anyOf/0/properties/all/items/type/null", "/anyOf/0/properties/all/items/type/string"}},
 	} {
-		if got := lost(fromJSON[any](t, schema), fromJSON[any](t, strings.Replace(schema, tc.old, tc.now, 1)), ""); !slices.Equal(got, tc.want) {
+		if got := lost(FromJSON[any]([]byte(schema)), FromJSON[any]([]byte(strings.Replace(schema, tc.old, tc.now, 1))), ""); !slices.Equal(got, tc.want) {
 			t.Errorf("%s: got %q, want %q", tc.reason, got, tc.want)
 		}
 	}
@@ -184,7 +177,7 @@ func outputsOf(t *testing.T, command string) map[string]string {
 	for _, file := range glob(t, "testdata/*.json") {
 		of, _, _ := strings.Cut(filepath.Base(file), "-")
 		if of == command || command == "explain" && of != "simulate" && of != "validate" {
-			texts[file] = readFile(t, file)
+			texts[file] = console.Text(file)
 		}
 	}
 	var inputs [][]string

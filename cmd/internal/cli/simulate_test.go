@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jobfate/jobfate/cmd/internal/console"
 	"github.com/jobfate/jobfate/cmd/internal/simulation"
 )
 
@@ -33,7 +34,7 @@ func TestSimulateGolden(t *testing.T) {
 
 // TestPictures draws the golden runs, and a Job with many indexes.
 func TestPictures(t *testing.T) {
-	wide := strings.NewReplacer("completions: 6", "completions: 200", "parallelism: 3", "parallelism: 40").Replace(readFile(t, simulated("job")))
+	wide := strings.NewReplacer("completions: 6", "completions: 200", "parallelism: 3", "parallelism: 40").Replace(console.Text(simulated("job")))
 	for name, args := range map[string][]string{
 		"simulate-retry.svg":   {"--scenario", simulated("retry"), simulated("job")},
 		"simulate-whole.svg":   {"--scenario", simulated("whole"), simulated("whole-job")},

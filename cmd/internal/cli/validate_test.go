@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -11,6 +12,10 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	"pgregory.net/rapid"
+
+	"github.com/jobfate/jobfate/cmd/internal/cases"
+	"github.com/jobfate/jobfate/cmd/internal/console"
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 func manifest(name string) string { return filepath.Join("../../testdata/manifests", name) }
@@ -24,7 +29,7 @@ func TestValidateGolden(t *testing.T) {
 
 // TestEveryManifestIsUsed checks that docs/command.md uses each manifest.
 func TestEveryManifestIsUsed(t *testing.T) {
-	docs := readFile(t, "../../../docs/command.md")
+	docs := console.Text("../../../docs/command.md")
 	for _, file := range glob(t, manifest("*")) {
 		if !strings.Contains(docs, "testdata/manifests/"+filepath.Base(file)) {
 			t.Errorf("docs/command.md does not use %s", file)
@@ -36,12 +41,12 @@ func TestEveryManifestIsUsed(t *testing.T) {
 // compares the fields that are rejected. Unknown fields are all that such an answer names.
 func TestCreations(t *testing.T) {
 	const folder = "../../testdata/creations/"
-	lines := strings.Split(strings.TrimSpace(readFile(t, folder+"cases.tsv")), "\n")[1:]
+	lines := strings.Split(strings.TrimSpace(console.Text(folder+"cases.tsv")), "\n")[1:]
 	for _, line := range lines {
 		f := append(strings.Split(line, "\t"), "", "")
 		old, now, _ := strings.Cut(strings.ReplaceAll(f[2], `\n`, "\n"), " => ")
-		text := strings.Replace(readFile(t, folder+f[1]+".yaml"), old, now, 1)
-		out := fromJSON[verdicts](t, runWith(text, "validate", "-o", "json").Stdout)
+		text := strings.Replace(console.Text(folder+f[1]+".yaml"), old, now, 1)
+		out := FromJSON[verdicts]([]byte(runWith(text, "validate", "-o", "json").Stdout))
 		var got, unknown []string
 		for _, e := range out.Jobs[0].Errors {
 			got = append(got, e.Field)
@@ -60,7 +65,7 @@ func TestCreations(t *testing.T) {
 }
 
 func TestEveryTrapIsTested(t *testing.T) {
-	transcript := readFile(t, "testdata/transcripts/traps.txt")
+	transcript := console.Text("testdata/transcripts/traps.txt")
 	for _, trap := range trapTable {
 		if trap.short == "" {
 			t.Errorf("%s has no description", trap.rule)
@@ -89,7 +94,7 @@ func TestSARIF(t *testing.T) {
 		t.Errorf("got status %d, want %d", got.Status, exitNo)
 	}
 	checkGolden(t, "validate-wrong.sarif", got.Stdout)
-	log := fromJSON[sarifLog](t, got.Stdout)
+	log := FromJSON[sarifLog]([]byte(got.Stdout))
 	for _, r := range log.Runs[0].Tool.Driver.Rules {
 		if r.Short.Text == "" || strings.Contains(r.Short.Text, "unknown error") {
 			t.Errorf("got %+v, want a description", r)
@@ -105,19 +110,19 @@ func TestSARIF(t *testing.T) {
 // Any part of the manifest, of the old Job and of its annotation may be anything. There is an
 // answer or an error.
 func TestUpdate_anyInput(t *testing.T) {
-	live, job := readFile(t, manifest("elastic-live.yaml")), readFile(t, manifest("elastic.yaml"))
+	live, job := console.Text(manifest("elastic-live.yaml")), console.Text(manifest("elastic.yaml"))
 	old := filepath.Join(t.TempDir(), "old.json")
 	rapid.Check(t, func(t *rapid.T) {
-		was, now := fromYAML[map[string]any](t, live), fromYAML[map[string]any](t, job)
+		was, now := cases.FromYAML(live), cases.FromYAML(job)
 		calm := rapid.SampledFrom([]int{5, 50, 200}).Draw(t, "calm")
 		metadata := was["metadata"].(map[string]any)
 		annotations := metadata["annotations"].(map[string]any)
-		applied := fromJSON[map[string]any](t, annotations["kubectl.kubernetes.io/last-applied-configuration"].(string))
+		applied := FromJSON[map[string]any]([]byte(annotations["kubectl.kubernetes.io/last-applied-configuration"].(string)))
 		disturb(t, calm, applied)
 		annotations["kubectl.kubernetes.io/last-applied-configuration"] = string(encode(applied))
 		disturb(t, calm, was)
 		disturb(t, calm, now)
-		writeFile(t, old, string(encode(was)))
+		NoError(t, os.WriteFile(old, encode(was), 0o644))
 		got := runWith(string(encode(now)), "validate", "--old", old)
 		if !slices.Contains([]int{exitOK, exitInput, exitNo}, got.Status) || (got.Stdout == "") != (got.Status == exitInput) {
 			t.Fatalf("got status %d, %q and %q", got.Status, got.Stdout, got.Stderr)

@@ -18,18 +18,21 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"testing"
 )
 
 // Player plays transcripts.
 type Player struct {
-	// Run runs a command, which the first word names.
-	Run func(words []string, stdin string) (status int, stdout, stderr string, err error)
-	// Statuses adds the exit statuses other than 0.
-	Statuses bool
+	// Command is what each command begins with that Run runs.
+	Command string
+	Run     func(args []string, stdin string) (status int, stdout, stderr string)
+
+	statuses bool // adds the exit statuses other than 0
 }
 
 // Play returns a transcript with what its commands print.
-func (p Player) Play(text string) (string, error) {
+func (p Player) Play(t *testing.T, text string) string {
+	t.Helper()
 	var b strings.Builder
 	last := 0
 	for lines := strings.Split(text, "\n"); len(lines) > 0; lines = lines[1:] {
@@ -49,15 +52,15 @@ func (p Player) Play(text string) (string, error) {
 			}
 			status, out, err := p.pipeline(split(command), input)
 			if err != nil {
-				return "", fmt.Errorf("%s: %w", command, err)
+				t.Fatalf("%s: %v", command, err)
 			}
 			b.WriteString(out)
-			if last = status; p.Statuses && status != 0 {
+			if last = status; p.statuses && status != 0 {
 				fmt.Fprintf(&b, "exit status %d\n", status)
 			}
 		}
 	}
-	return strings.TrimPrefix(b.String(), "\n"), nil
+	return strings.TrimPrefix(b.String(), "\n")
 }
 
 // pipeline runs commands, each with the output of the one before. What they write to stderr follows the output.
@@ -76,7 +79,11 @@ func (p Player) pipeline(words []string, text string) (status int, out string, e
 		case "grep":
 			text = grep(text, command[1:])
 		default:
-			status, text, wrong, err = p.Run(command, text)
+			name := strings.Fields(p.Command)
+			if len(command) < len(name) || !slices.Equal(command[:len(name)], name) {
+				return 0, "", fmt.Errorf("%q is not a command that this test can run", command)
+			}
+			status, text, wrong = p.Run(command[len(name):], text)
 			errs += wrong
 		}
 		if err == nil && end < len(words) && words[end] == ">" {

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/jobfate/jobfate/cmd/internal/kubefile"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/effort"
 )
 
@@ -115,9 +116,7 @@ func TestMemory(t *testing.T) {
 func memoryOf(t *testing.T, input string) (memory int, wrong string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "f")
-	if err := os.WriteFile(file, []byte(input), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	NoError(t, os.WriteFile(file, []byte(input), 0o600))
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), measured+"="+file, "GOMAXPROCS=2", "GOGC=100", "GOMEMLIMIT=off")
 	out, err := cmd.CombinedOutput()
@@ -139,10 +138,7 @@ func largePod(t testing.TB) (asJSON, asYAML string) {
 	}
 	container := `{"name":"a","image":"registry.example/a:1","env":[` + strings.Join(env, ",") + `],"resources":{"limits":{"cpu":"1","memory":"1Gi"}}}`
 	asJSON = strings.Replace(pod(podJSON, "p"), `"spec":{}`, `"spec":{"containers":[`+container+`]}`, 1)
-	converted, err := yaml.JSONToYAML([]byte(asJSON))
-	if err != nil {
-		t.Fatal(err)
-	}
+	converted := Must(yaml.JSONToYAML([]byte(asJSON)))
 	return asJSON, string(converted)
 }
 

@@ -13,6 +13,8 @@ import (
 	"testing/iotest"
 
 	"pgregory.net/rapid"
+
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 // seen returns each object in a text with its place, or the error.
@@ -290,10 +292,7 @@ func TestOneLongLine(t *testing.T) {
 	const owners = 25_000
 	list := strings.TrimSuffix(strings.Repeat(`{"apiVersion":"v1","kind":"A","name":"a","uid":"b","controller":true},`, owners), ",")
 	job := `{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"a","ownerReferences":[` + list + `]},"spec":{},"status":{}}`
-	in, err := Read(Source{Name: "f", Reader: strings.NewReader(job)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := Must(Read(Source{Name: "f", Reader: strings.NewReader(job)}))
 	for i := range owners {
 		line, column := in.Jobs[0].At.Position(fmt.Sprintf("metadata.ownerReferences[%d].uid", i))
 		if want := strings.Index(job, `"uid"`) + 1 + i*(len(list)+1)/owners; line != 1 || column != want {

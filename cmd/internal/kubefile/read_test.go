@@ -14,6 +14,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/jobfate/jobfate/cmd/internal/kubefile"
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 const (
@@ -157,11 +158,8 @@ func TestCopies(t *testing.T) {
 		both := func(text string) string {
 			return object(text, "u", tc.first, "first") + "," + object(text, "u", tc.second, "second")
 		}
-		in, err := read(fmt.Sprintf(listJSON, both(jobJSON)+","+both(pod(podJSON, "p"))+","+object(pod(podJSON, "q"), "v", "1", "")+","+
-			both(`{"apiVersion":"v1","kind":"Event","metadata":{"name":"e"}}`)+","+both(`{"apiVersion":"v1","kind":"Node","metadata":{"name":"n"}}`)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		in := Must(read(fmt.Sprintf(listJSON, both(jobJSON)+","+both(pod(podJSON, "p"))+","+object(pod(podJSON, "q"), "v", "1", "")+","+
+			both(`{"apiVersion":"v1","kind":"Event","metadata":{"name":"e"}}`)+","+both(`{"apiVersion":"v1","kind":"Node","metadata":{"name":"n"}}`))))
 		if len(in.Jobs) != 1 || len(in.Pods) != 2 || len(in.PodsAt) != 2 || len(in.Events) != 1 || len(in.Nodes) != 1 {
 			t.Fatalf("%s: got %+v, want one Job, event and node, and two pods", tc.reason, in)
 		}

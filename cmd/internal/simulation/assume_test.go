@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
+	"github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
@@ -91,12 +92,12 @@ func assumed(t *testing.T, d *datadriven.TestData, job *batchv1.Job, lines strin
 	if d.HasArg("event") {
 		d.ScanArgs(t, "event", &event)
 	}
-	job, live := snapshot(t, job, Scenario{}, durationOf(t, at))
+	job, live := snapshot(t, job, Scenario{}, podtest.Must(time.ParseDuration(at)))
 	live.Pods = live.Pods[:len(live.Pods)-missing]
 	job.Status.Active -= int32(missing)
 	for i, line := range strings.Split(strings.TrimSpace(lines), "\n") {
 		if name, since, _ := strings.Cut(line, " "); name != "" {
-			changes[name](live.Pods[i], live.Now, durationOf(t, cmp.Or(since, "0s")))
+			changes[name](live.Pods[i], live.Now, podtest.Must(time.ParseDuration(cmp.Or(since, "0s"))))
 		}
 	}
 	if event != "" {
@@ -108,15 +109,6 @@ func assumed(t *testing.T, d *datadriven.TestData, job *batchv1.Job, lines strin
 	live.Assume = true
 	got := played(t, job, Scenario{}, Settings{Live: live})
 	return strings.TrimSpace(strings.Join([]string{got.Assumed, drawn(got), got.WaitsFor}, "\n")) + "\n"
-}
-
-func durationOf(t *testing.T, text string) time.Duration {
-	t.Helper()
-	d, err := time.ParseDuration(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
 }
 
 func minute(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = new(int64(60)) }
@@ -143,7 +135,7 @@ func TestLiveOnNode(t *testing.T) {
 		{"events: [{at: 0s, evict: 1}, {at: 5s, evict: all}]", "0: 1s-6s Evicted never-open Unfinished\n1: never-open Unfinished\nwait 6s-16s\nStalled  at 16s: 3 pods, 5s",
 			"0s evict 1: no such pod is active on a node\n5s pod job-0-1 is evicted\n"},
 	} {
-		got := played(t, job, scenarioOf(t, "capacity: 0\n"+tc.events), Settings{Live: live})
+		got := played(t, job, podtest.Must(ReadScenario([]byte("capacity: 0\n"+tc.events))), Settings{Live: live})
 		if drawn(got) != tc.want || eventsOf(got) != tc.happened || got.Assumed != "" {
 			t.Errorf("got\n%s\n%s%s\nwant\n%s\n%s", drawn(got), eventsOf(got), got.Assumed, tc.want, tc.happened)
 		}

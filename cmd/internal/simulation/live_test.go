@@ -13,19 +13,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/internal/podtest"
 )
 
 // snapshot simulates a Job up to a time, and returns the Job and its pods at that time.
 func snapshot(t *testing.T, job *batchv1.Job, s Scenario, at time.Duration) (*batchv1.Job, *Live) {
 	t.Helper()
 	s.Limit = &metav1.Duration{Duration: at}
-	p, err := newPlay(job, s, Settings{KeepCounted: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := p.run(); err != nil {
-		t.Fatal(err)
-	}
+	p := podtest.Must(newPlay(job, s, Settings{KeepCounted: true}))
+	podtest.Must(p.run())
 	live := &Live{Now: p.cluster.Now}
 	for _, pod := range p.cluster.Pods() {
 		live.Pods = append(live.Pods, pod.DeepCopy())
@@ -84,7 +81,7 @@ func TestLive(t *testing.T) {
 		{"few places", indexed(4, 4), "capacity: 1"},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
-			s := scenarioOf(t, tc.scenario)
+			s := podtest.Must(ReadScenario([]byte(tc.scenario)))
 			want := played(t, tc.job, s, Settings{})
 			for at := time.Duration(0); at <= time.Duration(want.Took); at += time.Second {
 				job, live := snapshot(t, tc.job, s, at)
@@ -125,10 +122,7 @@ Complete CompletionsReached at 18s: 4 pods, 40s`
 		t.Errorf("got\n%s\nwant\n%s", drawn(got), want)
 	}
 	most := 0
-	p, err := newPlay(job, Scenario{}, Settings{Live: live})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := podtest.Must(newPlay(job, Scenario{}, Settings{Live: live}))
 	p.Continue = func(now Time, _ int) bool {
 		if now > 0 {
 			most = max(most, len(p.cluster.Pods()))

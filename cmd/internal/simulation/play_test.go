@@ -15,6 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 	"sigs.k8s.io/yaml"
+
+	"github.com/jobfate/jobfate/internal/podtest"
 )
 
 func seconds(n int) metav1.Duration { return metav1.Duration{Duration: time.Duration(n) * time.Second} }
@@ -50,23 +52,10 @@ func ignoreDisruptions(s *batchv1.JobSpec) {
 	}}
 }
 
-func scenarioOf(t testing.TB, text string) Scenario {
-	t.Helper()
-	s, err := ReadScenario([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
 // played returns the result of a simulation that does not fail.
 func played(t rapid.TB, job *batchv1.Job, s Scenario, settings Settings) *Result {
 	t.Helper()
-	r, err := Play(job, s, settings)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return podtest.Must(Play(job, s, settings))
 }
 
 // drawn returns a result as lines, short enough for a table.
@@ -275,20 +264,14 @@ func TestTime(t *testing.T) {
 // and the number of pods in a sync does not grow with its indexes.
 func TestLargeJob(t *testing.T) {
 	const completions, parallelism = 1000, 100
-	scenario := scenarioOf(t, "pods: [{chance: 0.1, exits: [1, 0]}, {spread: 20s}]")
-	p, err := newPlay(indexed(completions, parallelism, perIndex(2)), scenario, Settings{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	scenario := podtest.Must(ReadScenario([]byte("pods: [{chance: 0.1, exits: [1, 0]}, {spread: 20s}]")))
+	p := podtest.Must(newPlay(indexed(completions, parallelism, perIndex(2)), scenario, Settings{}))
 	most := 0
 	p.Continue = func(Time, int) bool {
 		most = max(most, len(p.cluster.Pods()))
 		return true
 	}
-	r, err := p.run()
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := podtest.Must(p.run())
 	if r.End != Complete || r.Totals.Failed < completions/20 {
 		t.Errorf("got %s and %d failed pods, want Complete and some", r.End, r.Totals.Failed)
 	}
@@ -311,14 +294,8 @@ func TestSlim(t *testing.T) {
 		s.Template.Spec.InitContainers = []corev1.Container{{Name: "sidecar", Image: "i", RestartPolicy: new(corev1.ContainerRestartPolicyAlways), Args: []string{strings.Repeat("x", 1<<20)}}}
 	}
 	s := Scenario{Pods: []Behaviour{{Indexes: "1", Exits: []int32{42}}}}
-	p, err := newPlay(indexed(3, 1, ignoreDisruptions, large), s, Settings{KeepCounted: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := p.run()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := podtest.Must(newPlay(indexed(3, 1, ignoreDisruptions, large), s, Settings{KeepCounted: true}))
+	got := podtest.Must(p.run())
 	want, err := Play(indexed(3, 1, ignoreDisruptions), s, Settings{})
 	if err != nil || drawn(got) != drawn(want) {
 		t.Errorf("got %v and\n%s\nwant\n%s", err, drawn(got), drawn(want))
