@@ -132,13 +132,11 @@ func (c *cluster) createNamespace(t *testing.T, name string) {
 	Must(c.client.CoreV1().Namespaces().Create(t.Context(), namespace, metav1.CreateOptions{}))
 }
 
-var podSpec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}}}
-
 // createWith stores Jobs with a spec, to which it adds the required fields.
 func (c *cluster) createWith(t *testing.T, namespace string, spec batchv1.JobSpec, names ...string) {
 	t.Helper()
 	spec.ManagedBy = new(managedBy)
-	spec.Template.Spec = podSpec
+	spec.Template.Spec = MinimalPodSpec()
 	for _, name := range names {
 		job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: spec}
 		Must(c.client.BatchV1().Jobs(namespace).Create(t.Context(), job, metav1.CreateOptions{}))

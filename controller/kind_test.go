@@ -89,7 +89,7 @@ func newSweepCluster(t *testing.T) (*cluster, client.Client) {
 func createSweep(t *testing.T, users client.Client, name string, trials int32) *Sweep {
 	t.Helper()
 	sweep := &Sweep{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
-	sweep.Spec.Trials, sweep.Spec.Template.Spec = trials, podSpec
+	sweep.Spec.Trials, sweep.Spec.Template.Spec = trials, MinimalPodSpec()
 	NoError(t, users.Create(t.Context(), sweep))
 	return sweep
 }

@@ -101,7 +101,7 @@ func TestOrphansDoNotHoldUpJobs(t *testing.T) {
 					Namespace: "default", Name: fmt.Sprintf("left-%d", i), Finalizers: []string{batchv1.JobTrackingFinalizer},
 					OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(&metav1.ObjectMeta{Name: "gone", UID: "gone"}, batchv1.SchemeGroupVersion.WithKind("Job"))},
 				},
-				Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "image"}}},
+				Spec: MinimalPodSpec(),
 			}
 			Must(c.client.CoreV1().Pods("default").Create(t.Context(), pod, metav1.CreateOptions{}))
 		}

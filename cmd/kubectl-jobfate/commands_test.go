@@ -139,8 +139,7 @@ func (s *stage) suspended(namespace, name string, labels map[string]string) *bat
 func newJob(name string) *batchv1.Job {
 	return &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"},
-		Spec: batchv1.JobSpec{Parallelism: new(int32(2)), Completions: new(int32(2)), Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
-			RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}}}}},
+		Spec:       batchv1.JobSpec{Parallelism: new(int32(2)), Completions: new(int32(2)), Template: corev1.PodTemplateSpec{Spec: MinimalPodSpec()}},
 	}
 }
 

@@ -10,20 +10,15 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/util/yaml"
+
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
-func read(t *testing.T, file string) string {
-	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
+func read(file string) string { return string(Must(os.ReadFile(file))) }
 
 // controller/README.md gives a reason for each verb that the manifests allow, and for no other.
 func TestPermissionsAreDocumented(t *testing.T) {
-	_, table, _ := strings.Cut(read(t, "../README.md"), "| resource | verbs | why |\n| --- | --- | --- |\n")
+	_, table, _ := strings.Cut(read("../README.md"), "| resource | verbs | why |\n| --- | --- | --- |\n")
 	table, _, _ = strings.Cut(table, "\n\n")
 	documented := map[string]bool{} // by resource and verb
 	resource := ""
@@ -42,14 +37,12 @@ func TestPermissionsAreDocumented(t *testing.T) {
 	}
 	var manifests []string
 	for _, file := range []string{"base/account.yaml", "base/metrics.yaml", "all-namespaces/rbac.yaml", "one-namespace/rights/rbac.yaml"} {
-		manifests = append(manifests, strings.Split(read(t, "deploy/"+file), "\n---\n")...)
+		manifests = append(manifests, strings.Split(read("deploy/"+file), "\n---\n")...)
 	}
 	granted := map[string]bool{}
 	for _, manifest := range manifests {
 		var role rbacv1.ClusterRole // a Role has the same fields
-		if err := yaml.Unmarshal([]byte(manifest), &role); err != nil {
-			t.Fatal(err)
-		}
+		NoError(t, yaml.Unmarshal([]byte(manifest), &role))
 		for _, rule := range role.Rules {
 			for _, verb := range rule.Verbs {
 				for _, on := range append(rule.Resources, rule.NonResourceURLs...) {

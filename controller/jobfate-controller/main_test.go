@@ -13,11 +13,11 @@ import (
 func TestManifestsNameTheLease(t *testing.T) {
 	var s settings
 	s.register(flag.NewFlagSet("", flag.ContinueOnError))
-	account := read(t, "deploy/base/account.yaml")
+	account := read("deploy/base/account.yaml")
 	if want := "resourceNames: [" + controller.LeaseName(s.ManagedBy) + "]"; !strings.Contains(account, want) {
 		t.Errorf("deploy/account.yaml: want %q in it", want)
 	}
-	deployment := read(t, "deploy/base/deployment.yaml")
+	deployment := read("deploy/base/deployment.yaml")
 	if want := " --managed-by=" + s.ManagedBy + " "; !strings.Contains(deployment, want) {
 		t.Errorf("deploy/deployment.yaml: want %q in it", want)
 	}

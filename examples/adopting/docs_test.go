@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 // Each block of Go in docs/adopting.md consists of functions of these programs, as they are, or of
@@ -18,10 +20,10 @@ func TestDocument(t *testing.T) {
 			t.Fatalf("%s: %v", pattern, err)
 		}
 		for _, file := range files {
-			sources.WriteString(read(t, file))
+			sources.WriteString(read(file))
 		}
 	}
-	page := read(t, "../../docs/adopting.md")
+	page := read("../../docs/adopting.md")
 	blocks := 0
 	for _, section := range strings.Split(page, "\n## ") {
 		if strings.HasPrefix(section, "A kind of your own\n") {
@@ -43,7 +45,7 @@ func TestDocument(t *testing.T) {
 		t.Errorf("the page has %d lines, want 300 at most", lines)
 	}
 	const path, most = "clientgo/controller.go", 150 // the page says 140
-	_, code, _ := strings.Cut(read(t, path), "\n)\n")
+	_, code, _ := strings.Cut(read(path), "\n)\n")
 	if n := strings.Count(strings.Trim(code, "\n"), "\n") + 1; n > most {
 		t.Errorf("%s has %d lines without imports, want %d at most", path, n, most)
 	}
@@ -54,11 +56,4 @@ func indented(body string) string {
 	return "\t" + strings.ReplaceAll(body, "\n", "\n\t")
 }
 
-func read(t *testing.T, path string) string {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
+func read(path string) string { return string(Must(os.ReadFile(path))) }

@@ -18,6 +18,7 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/kubernetes"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
@@ -35,7 +36,7 @@ func newJob() *batchv1.Job {
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "train"}}
 	job.Spec = batchv1.JobSpec{Completions: new(int32(5)), Parallelism: new(int32(2)), CompletionMode: new(batchv1.IndexedCompletion),
 		ManagedBy: new(manager), BackoffLimitPerIndex: new(int32(3))}
-	job.Spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}}}
+	job.Spec.Template.Spec = MinimalPodSpec()
 	return job
 }
 
@@ -43,13 +44,8 @@ func newJob() *batchv1.Job {
 func serve(t *testing.T, seed uint64, job *batchv1.Job) (*kube.Server, kubernetes.Interface) {
 	t.Helper()
 	s := kube.New(kube.Options{Seed: seed})
-	users, err := kubernetes.NewForConfig(s.Config())
-	if err == nil {
-		_, err = users.BatchV1().Jobs("default").Create(t.Context(), job, metav1.CreateOptions{})
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	users := Must(kubernetes.NewForConfig(s.Config()))
+	Must(users.BatchV1().Jobs("default").Create(t.Context(), job, metav1.CreateOptions{}))
 	return s, users
 }
 

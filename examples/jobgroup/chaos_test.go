@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -51,7 +50,7 @@ func drawGroups(seed uint64) []client.Object {
 	}
 	if random.IntN(3) == 0 {
 		backup := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "backup", Labels: map[string]string{groupLabel: "g"}}}
-		backup.Spec.Template = newTemplate()
+		backup.Spec.Template.Spec = MinimalPodSpec()
 		all = append(all, backup)
 	}
 	return all
@@ -89,7 +88,7 @@ func drawGroup(random *rand.Rand, name string) *JobGroup {
 			script[member] = []string{"", "PodFailurePolicy_ExitCode2" + attempts, "PodFailurePolicy_ExitCode3" + attempts}[random.IntN(3)]
 		}
 	}
-	group.Spec.Jobs[0].Spec.Template = newTemplate()
+	group.Spec.Jobs[0].Spec.Template.Spec = MinimalPodSpec()
 	group.Spec.Jobs[0].Spec.Template.Annotations = script
 	return group
 }
@@ -100,11 +99,6 @@ func newGroup(jobs int32, policy string) *JobGroup {
 	g.Spec.Jobs = []Template{{Name: "a", Replicas: jobs}}
 	utilruntime.Must(yaml.UnmarshalStrict([]byte(policy), &g.Spec.FailurePolicy))
 	return g
-}
-
-func newTemplate() corev1.PodTemplateSpec {
-	return corev1.PodTemplateSpec{Spec: corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever,
-		Containers: []corev1.Container{{Name: "main", Image: "image"}}}}
 }
 
 // drawOutcome returns the reason with which a Job fails in some restarts.

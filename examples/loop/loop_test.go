@@ -8,12 +8,12 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/examples/loop"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/chaos"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/effort"
@@ -80,25 +80,17 @@ func (c client) update(r machine.Request) (runtime.Object, error) {
 }
 
 func example() *batchv1.Job {
-	two := int32(2)
 	job := &batchv1.Job{}
 	job.Name = "train"
-	job.Spec.Completions, job.Spec.Parallelism = &two, &two
-	job.Spec.Template.Spec = corev1.PodSpec{
-		RestartPolicy: corev1.RestartPolicyNever,
-		Containers:    []corev1.Container{{Name: "main", Image: "image"}},
-	}
+	job.Spec.Completions, job.Spec.Parallelism = new(int32(2)), new(int32(2))
+	job.Spec.Template.Spec = MinimalPodSpec()
 	return job
 }
 
 // The second pod of a Job with two completions fails. The loop is killed at two of every three
 // writes. Then a new loop without memory takes over.
 func ExampleSync() {
-	c, err := cluster.New(example(), time.Date(2026, time.May, 1, 12, 0, 0, 0, time.UTC))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	c := Must(cluster.New(example(), Noon()))
 	writes, killed := 0, 0
 	c.Intercept = func(r *cluster.Request) (fault cluster.Fault) {
 		if r.Verb == cluster.Get || r.Verb == cluster.List || r.Verb == cluster.GetPod {

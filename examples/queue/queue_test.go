@@ -12,20 +12,17 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobfate/jobfate/examples/queue"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/effort"
 )
 
 func example(name string, parallelism, completions int32) *batchv1.Job {
-	suspended, policy := true, batchv1.Failed
 	job := &batchv1.Job{}
 	job.Name = name
-	job.Spec.Parallelism, job.Spec.Completions, job.Spec.Suspend = &parallelism, &completions, &suspended
-	job.Spec.PodReplacementPolicy = &policy
-	job.Spec.Template.Spec = corev1.PodSpec{
-		RestartPolicy: corev1.RestartPolicyNever,
-		Containers:    []corev1.Container{{Name: "main", Image: "image"}},
-	}
+	job.Spec.Parallelism, job.Spec.Completions, job.Spec.Suspend = &parallelism, &completions, new(true)
+	job.Spec.PodReplacementPolicy = new(batchv1.Failed)
+	job.Spec.Template.Spec = MinimalPodSpec()
 	return job
 }
 
@@ -42,13 +39,9 @@ type pool struct {
 	all []queuedJob
 }
 
-func (r *pool) add(job *batchv1.Job) error {
-	c, err := cluster.New(job, time.Date(2026, time.May, 1, 12, 0, 0, 0, time.UTC))
-	if err != nil {
-		return err
-	}
+func (r *pool) add(job *batchv1.Job) {
+	c := Must(cluster.New(job, Noon()))
 	r.all = append(r.all, queuedJob{c, cluster.NewCaller(), c.NewCache(false)})
-	return nil
 }
 
 // sync runs each controller once, and then starts the pods. The caches of some lag.
@@ -125,10 +118,7 @@ func (r *pool) pods() (n int) {
 func ExampleQueue_Admit() {
 	var r pool
 	for _, name := range []string{"low", "high"} {
-		if err := r.add(example(name, 3, 3)); err != nil {
-			fmt.Println(err)
-			return
-		}
+		r.add(example(name, 3, 3))
 	}
 	low := r.all[0]
 	r.sync(never)
@@ -158,9 +148,7 @@ func ExampleQueue_Admit() {
 func TestSuspendedBeforeItsStatus(t *testing.T) {
 	var r pool
 	for _, name := range []string{"a", "b"} {
-		if err := r.add(example(name, 2, 2)); err != nil {
-			t.Fatal(err)
-		}
+		r.add(example(name, 2, 2))
 	}
 	r.sync(never)
 	a, requests := r.all[0], 0
@@ -219,9 +207,7 @@ func TestQuotaIsKept(t *testing.T) {
 			if i == 3 { // pods are replaced before they are gone
 				job.Spec.PodReplacementPolicy = nil
 			}
-			if err := r.add(job); err != nil {
-				t.Fatal(err)
-			}
+			r.add(job)
 			r.all[i].Watch = func(cluster.Step) { most = max(most, r.pods()) }
 			r.all[i].Intercept = func(*cluster.Request) (f cluster.Fault) {
 				switch {

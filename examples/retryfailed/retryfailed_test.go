@@ -11,28 +11,22 @@ import (
 
 	"github.com/jobfate/jobfate/examples/retryfailed"
 	"github.com/jobfate/jobfate/indexset"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
 func example() *batchv1.Job {
-	ten, five, none, indexed := int32(10), int32(5), int32(0), batchv1.IndexedCompletion
 	job := &batchv1.Job{}
 	job.Name = "suites"
-	job.Spec.Completions, job.Spec.Parallelism, job.Spec.CompletionMode = &ten, &five, &indexed
-	job.Spec.BackoffLimitPerIndex = &none
-	job.Spec.Template.Spec = corev1.PodSpec{
-		RestartPolicy: corev1.RestartPolicyNever,
-		Containers:    []corev1.Container{{Name: "main", Image: "image"}},
-	}
+	job.Spec.Completions, job.Spec.Parallelism = new(int32(10)), new(int32(5))
+	job.Spec.CompletionMode, job.Spec.BackoffLimitPerIndex = new(batchv1.IndexedCompletion), new(int32)
+	job.Spec.Template.Spec = MinimalPodSpec()
 	return job
 }
 
 // play runs a Job to its end. A pod fails if the index that it works on is bad.
-func play(job *batchv1.Job, bad indexset.Set) (*batchv1.Job, error) {
-	c, err := cluster.New(job, time.Date(2026, time.May, 1, 12, 0, 0, 0, time.UTC))
-	if err != nil {
-		return nil, err
-	}
+func play(job *batchv1.Job, bad indexset.Set) *batchv1.Job {
+	c := Must(cluster.New(job, Noon()))
 	controller, cache := cluster.NewCaller(), c.NewCache(true)
 	for c.Job().Status.CompletionTime == nil && len(c.Job().Status.Conditions) < 2 {
 		out := c.Run(controller, cache)
@@ -45,7 +39,7 @@ func play(job *batchv1.Job, bad indexset.Set) (*batchv1.Job, error) {
 		}
 		c.Now = c.Now.Add(max(out.After, time.Second))
 	}
-	return c.Job(), nil
+	return c.Job()
 }
 
 // work returns the index of the first Job that a pod works on. A program in a container would
@@ -68,11 +62,7 @@ func work(pod *corev1.Pod) int32 {
 
 // Three of ten indexes fail. They run again, and one of them fails again.
 func ExampleFailed() {
-	job, err := play(example(), indexset.Of(2, 5, 8))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	job := play(example(), indexset.Of(2, 5, 8))
 	fmt.Println(job.Name, "failed:", *job.Status.FailedIndexes)
 
 	second, err := retryfailed.Failed(job, "suites-2")
@@ -81,12 +71,8 @@ func ExampleFailed() {
 		return
 	}
 	fmt.Println(second.Name, "runs", *second.Spec.Completions, "indexes:", second.Annotations[retryfailed.Annotation])
-	if second, err = play(second, indexset.Of(5)); err != nil {
-		fmt.Println(err)
-		return
-	}
 
-	third, err := retryfailed.Failed(second, "suites-3")
+	third, err := retryfailed.Failed(play(second, indexset.Of(5)), "suites-3")
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -102,22 +88,15 @@ func ExampleFailed() {
 func TestUnfinished(t *testing.T) {
 	job := example()
 	job.Spec.MaxFailedIndexes = new(int32(1))
-	next := must(retryfailed.Unfinished(must(play(job, indexset.Of(0, 1, 2, 3))), "suites-2"))
+	next := Must(retryfailed.Unfinished(play(job, indexset.Of(0, 1, 2, 3)), "suites-2"))
 	if got, want := next.Annotations[retryfailed.Annotation], "0-3,5-9"; got != want {
 		t.Errorf("indexes to run again: got %s, want %s", got, want)
 	}
-	must(play(next, indexset.Set{})) // the API server accepts the Job
-}
-
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
+	play(next, indexset.Set{}) // the API server accepts the Job
 }
 
 func TestErrors(t *testing.T) {
-	done := must(play(example(), indexset.Set{}))
+	done := play(example(), indexset.Set{})
 	damaged := done.DeepCopy()
 	damaged.Annotations = map[string]string{retryfailed.Annotation: "3-1"}
 	for _, test := range []struct {

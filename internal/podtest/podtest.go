@@ -60,6 +60,12 @@ func NewJob() *batchv1.Job {
 	}
 }
 
+// MinimalPodSpec returns what the API server requires of the pods of a Job.
+func MinimalPodSpec() corev1.PodSpec {
+	return corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever,
+		Containers: []corev1.Container{{Name: "main", Image: "image"}}}
+}
+
 // Edit changes a pod that Pod makes.
 type Edit func(*corev1.Pod)
 

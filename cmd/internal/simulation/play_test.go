@@ -25,10 +25,7 @@ func seconds(n int) metav1.Duration { return metav1.Duration{Duration: time.Dura
 func indexed(completions, parallelism int32, more ...func(*batchv1.JobSpec)) *batchv1.Job {
 	job := &batchv1.Job{Spec: batchv1.JobSpec{
 		Completions: &completions, Parallelism: &parallelism, CompletionMode: new(batchv1.IndexedCompletion),
-		Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
-			RestartPolicy: corev1.RestartPolicyNever,
-			Containers:    []corev1.Container{{Name: "main", Image: "image"}},
-		}},
+		Template: corev1.PodTemplateSpec{Spec: podtest.MinimalPodSpec()},
 	}}
 	for _, f := range more {
 		f(&job.Spec)
