@@ -30,9 +30,7 @@ type tester interface {
 func policyOf(t tester, text string) *group.Policy {
 	t.Helper()
 	p := uncheckedPolicy(text)
-	if err := p.Check(nil, nil).ToAggregate(); err != nil {
-		t.Fatal(err)
-	}
+	NoError(t, p.Check(nil, nil).ToAggregate())
 	return p
 }
 
@@ -43,10 +41,7 @@ func uncheckedPolicy(text string) *group.Policy {
 }
 
 // stateOf reads a state.
-func stateOf(text string) group.State {
-	s := new(group.State)
-	return *Must(s, json.Unmarshal([]byte(text), s))
-}
+func stateOf(text string) group.State { return FromJSON[group.State]([]byte(text)) }
 
 // budgetsOf returns budgets, with renew if the name has a +.
 func budgetsOf(t testing.TB) []group.Budget {

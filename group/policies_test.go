@@ -75,9 +75,7 @@ func failureOf(t *testing.T, name string, fields []string) (f group.Failure) {
 		case "message":
 			f.Message = value
 		case "code":
-			if _, err := fmt.Sscan(value, &f.ExitCode); err != nil {
-				t.Fatal(err)
-			}
+			Must(fmt.Sscan(value, &f.ExitCode))
 		default:
 			t.Fatalf("unknown field %q", field)
 		}

@@ -161,7 +161,7 @@ func lives(t *rapid.T) {
 			books.decided(t, policy, got, at(now))
 		}
 		if rapid.IntRange(0, 9).Draw(t, "forgets") == 0 {
-			state, h.lost[len(h.past)] = books.forgotten(t, state), true
+			state, h.lost[len(h.past)] = books.forgotten(state), true
 		}
 		if n, limit := len(textOf(state)), group.StateSize(policy, members); n > limit {
 			t.Fatalf("the state has %d bytes, StateSize says %d: %s", n, limit, textOf(state))
@@ -266,16 +266,12 @@ func TestOracleReachesAll(t *testing.T) {
 		}
 		file := "testdata/fuzz/FuzzDecide/" + strings.ReplaceAll(what, " ", "-")
 		if *writeSeeds {
-			if err := os.WriteFile(file, fmt.Appendf(nil, "go test fuzz v1\n[]byte(%q)\n", seeds[what]), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			NoError(t, os.WriteFile(file, fmt.Appendf(nil, "go test fuzz v1\n[]byte(%q)\n", seeds[what]), 0o644))
 		}
 		text := Must(os.ReadFile(file))
 		_, quoted, _ := strings.Cut(strings.TrimSuffix(string(text), ")\n"), "[]byte(")
-		seed, err := strconv.Unquote(quoted)
-		if clear(counts); err != nil {
-			t.Fatal(err)
-		}
+		seed := Must(strconv.Unquote(quoted))
+		clear(counts)
 		t.Run("", func(t *testing.T) { run(t, []byte(seed)) })
 		if counts[what] == 0 {
 			t.Errorf("the seed %s does not reach it: %v", file, counts)

@@ -1,7 +1,6 @@
 package group_test
 
 import (
-	"encoding/json"
 	"math"
 	"regexp"
 	"slices"
@@ -142,12 +141,9 @@ func (all accounts) decided(t *rapid.T, p *group.Policy, got group.Decision, now
 var baselines = regexp.MustCompile(`,?"(quietSince|progress)":("[^"]*"|\d+)`)
 
 // forgotten returns a state, as one without renewals would have written it.
-func (all accounts) forgotten(t *rapid.T, s group.State) (out group.State) {
+func (all accounts) forgotten(s group.State) group.State {
 	for _, a := range all {
 		a.lost, a.progress, a.last = true, 0, time.Time{}
 	}
-	if err := json.Unmarshal(baselines.ReplaceAll([]byte(textOf(s)), nil), &out); err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return FromJSON[group.State](baselines.ReplaceAll([]byte(textOf(s)), nil))
 }

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/group"
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 // The exhaustive search: Drivers run a group of three members. Every request is a step of its own, a process may crash
@@ -493,9 +494,7 @@ func TestAllInterleavings(t *testing.T) {
 			} {
 				for _, m := range pair {
 					m.policy = policy
-					if err := m.search(); err != nil {
-						t.Fatal(err)
-					}
+					NoError(t, m.search())
 				}
 				a, b := slices.Sorted(maps.Keys(pair[0].ends)), slices.Sorted(maps.Keys(pair[1].ends))
 				if !slices.Equal(a, b) || len(a) == 0 || name == "apart" && len(a) != 1 {

@@ -133,10 +133,7 @@ func decideAll(t *testing.T, policy string, failures ...group.Failure) (d group.
 	p := policyOf(t, policy)
 	for _, f := range failures {
 		f.Attempt = d.State.Attempt(f.Member)
-		var err error
-		if d, err = group.Decide(p, d.State, []group.Failure{f}, f.At); err != nil {
-			t.Fatal(err)
-		}
+		d = Must(group.Decide(p, d.State, []group.Failure{f}, f.At))
 	}
 	return d
 }
@@ -260,8 +257,7 @@ func TestDecide_zones(t *testing.T) {
 	hourly := policyOf(t, `{budgets: [{name: x, max: 2, window: 1h, wait: true}], rules: [{steps: [{action: RestartGroup, charges: [x]}]}]}`)
 	decide := func(used []metav1.Time, failures ...group.Failure) group.Decision {
 		state := group.State{Group: group.Part{Used: map[string]group.Use{"x": {Times: used}}}}
-		d := Must(group.Decide(hourly, state, failures, noon.In(east)))
-		return d
+		return Must(group.Decide(hourly, state, failures, noon.In(east)))
 	}
 	first, second := metav1.NewTime(at(-100).In(east)), metav1.NewTime(at(-50).In(west)) // as texts, the second is earlier
 	want := decide(times(-100, -50), group.Failure{At: noon})
@@ -364,9 +360,7 @@ func TestDecide_split(t *testing.T) {
 		Same(t, "one by one, and together", textOf(end), textOf(stored(together)))
 		other, otherwise := oneByOne(t, d, state, rapid.Permutation(order).Draw(t, "another order"))
 		for _, s := range []group.State{end, other} {
-			if err := withinBudgets(policy, &s); err != nil {
-				t.Fatal(err)
-			}
+			NoError(t, withinBudgets(policy, &s))
 		}
 		if textOf(end) != textOf(other) && !interact(policy, decisions, otherwise) {
 			t.Fatalf("nothing explains\n%s\n%s", textOf(end), textOf(other))
