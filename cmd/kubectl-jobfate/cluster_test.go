@@ -159,30 +159,7 @@ func (s *stage) program() (*program, *output) {
 }
 
 // output is the output of a run, write by write.
-type output struct{ stdout, stderr writes }
-
-type writes struct {
-	mu  sync.Mutex
-	all []string
-}
-
-func (w *writes) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.all = append(w.all, string(p))
-	return len(p), nil
-}
-
-// take returns the writes since the last call.
-func (w *writes) take() []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	all := w.all
-	w.all = nil
-	return all
-}
-
-func (w *writes) String() string { return strings.Join(w.take(), "") }
+type output struct{ stdout, stderr console.Writes }
 
 // run runs the plugin to its end.
 func (s *stage) run(args ...string) (status int, stdout, stderr string) {
@@ -217,11 +194,7 @@ func (s *stage) want(status int, args []string, parts ...string) {
 // load stores the objects of a sample on the server, unchanged.
 func (s *stage) load(sample string) {
 	s.Helper()
-	files, err := filepath.Glob(filepath.Join(samples, sample, "*"))
-	if err != nil || len(files) == 0 {
-		s.Fatalf("no files of the sample %s: %v", sample, err)
-	}
-	for _, file := range files {
+	for _, file := range console.Files(filepath.Join(samples, sample, "*")) {
 		for document := range strings.SplitSeq(console.Text(file), "\n---\n") {
 			s.put([]byte(document))
 		}

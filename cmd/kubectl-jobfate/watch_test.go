@@ -124,7 +124,7 @@ func TestWatch_requests(t *testing.T) {
 			s.pod(job, "a-"+string(rune('a'+i/10))+string(rune('a'+i%10)))
 			time.Sleep(100 * time.Millisecond)
 		}
-		if n := len(w.stdout.take()); n < 9 || n > 12 {
+		if n := len(w.stdout.Take()); n < 9 || n > 12 {
 			t.Errorf("it printed %d times in 10 seconds, want about once a second", n)
 		}
 		requests := map[string]int{}
@@ -307,7 +307,7 @@ func TestWatchOnATerminal(t *testing.T) {
 		w := s.watchWith(p, out, "a")
 		var last []string // lines
 		show := func() (frames int) {
-			for _, write := range out.stdout.take() {
+			for _, write := range out.stdout.Take() {
 				last = strings.Split(sequences.ReplaceAllString(write, ""), "\n")
 				frames++
 			}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jobfate/jobfate/cmd/diagnose"
 	"github.com/jobfate/jobfate/cmd/internal/cases"
+	"github.com/jobfate/jobfate/cmd/internal/console"
 	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
@@ -27,7 +28,7 @@ func asFile(in cases.Input) (text string) {
 // TestCauses checks that the command names the cause of each input of cmd/diagnose/testdata/causes, and that its output
 // conforms to the schema. What --advise adds is in testdata/proposals.txt.
 func TestCauses(t *testing.T) {
-	r := Must(schemaOfCommand(t, "explain", documents[0].types, false).Resolve(nil))
+	r := Must(schemaOfCommand("explain", documents[0].types, false).Resolve(nil))
 	advised := ""
 	for _, in := range Must(cases.Inputs("../../diagnose/testdata/causes")) {
 		input := asFile(in)
@@ -51,7 +52,7 @@ func TestCauses(t *testing.T) {
 			t.Errorf("%s: %s: got %s: %s, want %s", in.File, in.Title, code, first.Reason.Text, want)
 		}
 	}
-	checkGolden(t, "proposals.txt", advised)
+	console.Golden(t, "testdata/proposals.txt", advised)
 }
 
 // proposals returns what --advise adds for an input. A simulation takes the patch in it.

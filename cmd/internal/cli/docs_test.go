@@ -124,7 +124,7 @@ func TestReadme_command(t *testing.T) {
 
 // TestTranscripts plays testdata/transcripts, in folders with the test data.
 func TestTranscripts(t *testing.T) {
-	for _, file := range glob(t, "testdata/transcripts/*.txt") {
+	for _, file := range console.Files("testdata/transcripts/*.txt") {
 		t.Run(filepath.Base(file), func(t *testing.T) { player.Transcript(t, file, "", testdata, "testdata/transcripts") })
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jobfate/jobfate/cmd/internal/console"
 	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
@@ -86,8 +87,8 @@ func TestFitting(t *testing.T) {
 // previous view before it clears the rest of the screen.
 func TestFollowReplaces(t *testing.T) {
 	in, env := oneJob(), testEnvironment()
-	writes := &counted{}
-	env.Stdout = writes
+	stdout := &console.Writes{}
+	env.Stdout = stdout
 	env = env.Safe()
 	x := &Explain{}
 	x.format = "text"
@@ -97,11 +98,12 @@ func TestFollowReplaces(t *testing.T) {
 		NoError(t, f.Show(v, false))
 	}
 	NoError(t, f.End(v))
-	if len(writes.all) != 3 {
-		t.Fatalf("got %d writes, want 3", len(writes.all))
+	writes := stdout.Take()
+	if len(writes) != 3 {
+		t.Fatalf("got %d writes, want 3", len(writes))
 	}
 	lines := 0 // of the last write
-	for i, write := range writes.all {
+	for i, write := range writes {
 		up, rest, _ := strings.Cut(strings.TrimPrefix(write, hold), "CreatingPods")
 		want := map[bool]string{true: fmt.Sprintf("\r\x1b[%dA", lines)}[i > 0]
 		if up != want || !strings.HasSuffix(rest, restOfLine+"\n"+restBelow+release) || strings.Count(write, restBelow) != 1 {
@@ -118,11 +120,4 @@ func TestFollowReplaces(t *testing.T) {
 	if x.Follow(env, func() (int, int) { return 80, 24 }).size != nil {
 		t.Error("JSON replaces the previous view")
 	}
-}
-
-type counted struct{ all []string }
-
-func (c *counted) Write(p []byte) (int, error) {
-	c.all = append(c.all, string(p))
-	return len(p), nil
 }

@@ -72,10 +72,7 @@ func runIn(env Environment, stdin string, args ...string) result {
 	return result{status, stdout.String(), stderr.String()}
 }
 
-func sampleFiles(t *testing.T, name string) []string {
-	t.Helper()
-	return glob(t, filepath.Join(samples, name, "*"))
-}
+func sampleFiles(name string) []string { return console.Files(filepath.Join(samples, name, "*")) }
 
 // formats lists the outputs of a command, by the suffix of their golden files.
 var formats = []struct {
@@ -91,7 +88,7 @@ var formats = []struct {
 // TestGolden checks all of the output. Transcripts check that the exit status is 0 without --exit-status.
 func TestGolden(t *testing.T) {
 	for _, g := range goldens {
-		args := append([]string{"explain", "--exit-status", "--now", g.now}, sampleFiles(t, g.sample)...)
+		args := append([]string{"explain", "--exit-status", "--now", g.now}, sampleFiles(g.sample)...)
 		checkFormats(t, g.name, g.reason, g.status, args...)
 	}
 }
@@ -104,15 +101,9 @@ func checkFormats(t *testing.T, name, reason string, status int, args ...string)
 			if got.Status != status || got.Stderr != "" {
 				t.Fatalf("got status %d and %q, want %d because %s", got.Status, got.Stderr, status, reason)
 			}
-			checkGolden(t, name+format.suffix, got.Stdout)
+			console.Golden(t, "testdata/"+name+format.suffix, got.Stdout)
 		})
 	}
-}
-
-// checkGolden compares an output with a file in testdata.
-func checkGolden(t *testing.T, name, got string) {
-	t.Helper()
-	console.Golden(t, filepath.Join("testdata", name), got)
 }
 
 var escapes = regexp.MustCompile(`\x1b\[[0-9;]*m`)
@@ -120,7 +111,7 @@ var escapes = regexp.MustCompile(`\x1b\[[0-9;]*m`)
 // TestColorsOnlyColor checks that coloured text without its colours is the plain text, and
 // that the YAML equals the JSON.
 func TestColorsOnlyColor(t *testing.T) {
-	for _, file := range glob(t, "testdata/*.ansi") {
+	for _, file := range console.Files("testdata/*.ansi") {
 		base := strings.TrimSuffix(file, ".ansi")
 		colored := console.Text(file)
 		if got, want := escapes.ReplaceAllString(colored, ""), console.Text(base+".txt"); got != want || colored == want {
@@ -136,7 +127,7 @@ func TestColorsOnlyColor(t *testing.T) {
 // TestEverySampleIsGolden checks that each sample is used.
 func TestEverySampleIsGolden(t *testing.T) {
 	used := fmt.Sprint(goldens)
-	for _, folder := range glob(t, samples+"/[a-z]*") {
+	for _, folder := range console.Files(samples + "/[a-z]*") {
 		if !strings.Contains(used, " "+filepath.Base(folder)+" ") {
 			t.Errorf("no test reads the sample %s", folder)
 		}
@@ -182,7 +173,7 @@ func TestManyPods(t *testing.T) {
 
 // TestColor checks when text is coloured.
 func TestColor(t *testing.T) {
-	files := sampleFiles(t, "finished")
+	files := sampleFiles("finished")
 	for _, tc := range []struct {
 		reason string
 		shown  bool
@@ -211,7 +202,7 @@ func TestColor(t *testing.T) {
 func TestHintForInputFromATerminal(t *testing.T) {
 	env := testEnvironment()
 	env.StdinTerminal = true
-	if got := runIn(env, console.Text(sampleFiles(t, "finished")[0]), "explain"); got.Status != exitOK || got.Stderr != "jobfate: reading standard input; end it with Ctrl-D\n" {
+	if got := runIn(env, console.Text(sampleFiles("finished")[0]), "explain"); got.Status != exitOK || got.Stderr != "jobfate: reading standard input; end it with Ctrl-D\n" {
 		t.Errorf("got status %d and %q, want a hint about the standard input", got.Status, got.Stderr)
 	}
 }

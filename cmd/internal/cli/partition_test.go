@@ -87,7 +87,7 @@ func TestPartition(t *testing.T) {
 
 // TestListWidth checks that the width of a terminal cuts the lines of a table, unless --all is given.
 func TestListWidth(t *testing.T) {
-	files := append(sampleFiles(t, "failed-by-rule"), sampleFiles(t, "finished")...)
+	files := append(sampleFiles("failed-by-rule"), sampleFiles("finished")...)
 	for all, width := range map[string]int{"--all=false": 90, "--all": 0} {
 		env := testEnvironment()
 		env.StdoutTerminal, env.Width = true, func() int { return 90 }

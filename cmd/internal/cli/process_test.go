@@ -57,7 +57,7 @@ func TestProcess(t *testing.T) {
 	})
 	t.Run("no permission", func(t *testing.T) { forbidden(t, binary) })
 	t.Run("head", func(t *testing.T) {
-		explain := append([]string{"explain", "--now", time.Unix(0, 0).UTC().Format(time.RFC3339)}, sampleFiles(t, "failed-by-rule")...)
+		explain := append([]string{"explain", "--now", time.Unix(0, 0).UTC().Format(time.RFC3339)}, sampleFiles("failed-by-rule")...)
 		for _, args := range [][]string{
 			explain,
 			{"simulate", simulated("job")},

@@ -34,7 +34,7 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 	var stderr bytes.Buffer
 	env := testEnvironment()
 	env.Stdout, env.Stderr = brokenWriter{}, &stderr
-	status := Run(append([]string{"explain"}, sampleFiles(t, "finished")...), env)
+	status := Run(append([]string{"explain"}, sampleFiles("finished")...), env)
 	checkResult(t, result{Status: status, Stderr: stderr.String()}, exitInput, "", "jobfate explain: no space left on device\n")
 }
 

@@ -39,8 +39,7 @@ var inJSON = map[reflect.Type]*jsonschema.Schema{
 
 // schemaOf returns the schema of a Go type. A list is never null. With open, objects may have
 // fields that the type does not have.
-func schemaOf(t *testing.T, of reflect.Type, open bool) *jsonschema.Schema {
-	t.Helper()
+func schemaOf(of reflect.Type, open bool) *jsonschema.Schema {
 	s := Must(jsonschema.ForType(of, &jsonschema.ForOptions{TypeSchemas: inJSON}))
 	var adapt func(*jsonschema.Schema)
 	adapt = func(s *jsonschema.Schema) {
@@ -63,15 +62,14 @@ func schemaOf(t *testing.T, of reflect.Type, open bool) *jsonschema.Schema {
 }
 
 // schemaOfCommand returns the schema of the output of a command.
-func schemaOfCommand(t *testing.T, command string, types []reflect.Type, open bool) *jsonschema.Schema {
-	t.Helper()
+func schemaOfCommand(command string, types []reflect.Type, open bool) *jsonschema.Schema {
 	s := &jsonschema.Schema{
 		Schema:      "https://json-schema.org/draft/2020-12/schema",
 		Title:       "jobfate " + command + " -o json",
 		Description: "Fields may be added; none is removed or changes its meaning before a version that may break callers.",
 	}
 	for _, of := range types {
-		s.AnyOf = append(s.AnyOf, schemaOf(t, of, open))
+		s.AnyOf = append(s.AnyOf, schemaOf(of, open))
 	}
 	return s
 }
@@ -80,7 +78,7 @@ func schemaOfCommand(t *testing.T, command string, types []reflect.Type, open bo
 // input there, conforms to them, and has no field that they do not describe.
 func TestSchema(t *testing.T) {
 	for _, d := range documents {
-		published := schemaOfCommand(t, d.command, d.types, true)
+		published := schemaOfCommand(d.command, d.types, true)
 		text := Must(json.MarshalIndent(published, "", " "))
 		file := "../../../docs/schemas/" + d.command + ".json"
 		if earlier, err := os.ReadFile(file); err == nil {
@@ -89,8 +87,8 @@ func TestSchema(t *testing.T) {
 			}
 		}
 		console.Golden(t, file, string(text)+"\n")
-		outputs := outputsOf(t, d.command)
-		for _, s := range []*jsonschema.Schema{published, schemaOfCommand(t, d.command, d.types, false)} {
+		outputs := outputsOf(d.command)
+		for _, s := range []*jsonschema.Schema{published, schemaOfCommand(d.command, d.types, false)} {
 			r := Must(s.Resolve(nil))
 			for name, output := range outputs {
 				if err := conforms(r, output); err != nil {
@@ -171,10 +169,9 @@ func conforms(r *jsonschema.Resolved, text string) error {
 }
 
 // outputsOf returns outputs of a command, by their file or input.
-func outputsOf(t *testing.T, command string) map[string]string {
-	t.Helper()
+func outputsOf(command string) map[string]string {
 	texts := map[string]string{}
-	for _, file := range glob(t, "testdata/*.json") {
+	for _, file := range console.Files("testdata/*.json") {
 		of, _, _ := strings.Cut(filepath.Base(file), "-")
 		if of == command || command == "explain" && of != "simulate" && of != "validate" {
 			texts[file] = console.Text(file)
@@ -182,9 +179,9 @@ func outputsOf(t *testing.T, command string) map[string]string {
 	}
 	var inputs [][]string
 	if command == "explain" {
-		inputs = append(inputs, glob(t, samples+"/[a-z]*"))
+		inputs = append(inputs, console.Files(samples+"/[a-z]*"))
 	}
-	for _, file := range glob(t, "../../testdata/*/[a-z]*") { // the folders of samples are inputs, too
+	for _, file := range console.Files("../../testdata/*/[a-z]*") { // the folders of samples are inputs, too
 		inputs = append(inputs, []string{file})
 	}
 	for _, input := range inputs {
@@ -193,13 +190,4 @@ func outputsOf(t *testing.T, command string) map[string]string {
 		}
 	}
 	return texts
-}
-
-func glob(t *testing.T, pattern string) []string {
-	t.Helper()
-	files, err := filepath.Glob(pattern)
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%s: %d files, %v", pattern, len(files), err)
-	}
-	return files
 }

@@ -25,13 +25,22 @@ func drawDuration(t *rapid.T, most int, label string) *metav1.Duration {
 	return &metav1.Duration{Duration: time.Duration(rapid.IntRange(0, most).Draw(t, label)) * 500 * time.Millisecond}
 }
 
+// maybeDuration draws a duration, or none.
+func maybeDuration(t *rapid.T, most int, label string) *metav1.Duration {
+	if !rapid.Bool().Draw(t, "has "+label) {
+		return nil
+	}
+	return drawDuration(t, most, label)
+}
+
 var someIndexes = rapid.SampledFrom([]simulation.Indexes{"", "0", "1", "0-2", "1,3", "4-9"})
 
 func drawBehaviour(t *rapid.T) simulation.Behaviour {
 	c := simulation.Behaviour{
-		Indexes: someIndexes.Draw(t, "indexes"),
-		Exits:   rapid.SliceOfN(rapid.SampledFrom([]int32{0, 1, 42, 137}), 0, 3).Draw(t, "exits"),
-		Evict:   rapid.IntRange(0, 9).Draw(t, "evict") == 9,
+		Indexes:    someIndexes.Draw(t, "indexes"),
+		Exits:      rapid.SliceOfN(rapid.SampledFrom([]int32{0, 1, 42, 137}), 0, 3).Draw(t, "exits"),
+		Evict:      rapid.IntRange(0, 9).Draw(t, "evict") == 9,
+		StartDelay: maybeDuration(t, 20, "startDelay"),
 	}
 	if rapid.Bool().Draw(t, "by chance") {
 		c.Chance = new(rapid.Float64Range(0, 1).Draw(t, "chance"))
@@ -39,9 +48,6 @@ func drawBehaviour(t *rapid.T) simulation.Behaviour {
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "durations") {
 		c.Durations = append(c.Durations, *drawDuration(t, 60, "duration"))
-	}
-	if rapid.Bool().Draw(t, "starts late") {
-		c.StartDelay = drawDuration(t, 20, "startDelay")
 	}
 	return c
 }
@@ -69,20 +75,14 @@ func drawScenario(t *rapid.T) simulation.Scenario {
 	s := simulation.Scenario{
 		Seed: rapid.Uint64().Draw(t, "seed"),
 		// Some Jobs never end, and some not within the limit.
-		Limit: &metav1.Duration{Duration: rapid.SampledFrom([]time.Duration{10 * time.Second, 5 * time.Minute}).Draw(t, "limit")},
-	}
-	if rapid.Bool().Draw(t, "own delays") {
-		s.StartDelay, s.StopDelay = drawDuration(t, 10, "startDelay"), drawDuration(t, 80, "stopDelay")
-		s.BatchPeriod = drawDuration(t, 3, "batchPeriod")
+		Limit:      &metav1.Duration{Duration: rapid.SampledFrom([]time.Duration{10 * time.Second, 5 * time.Minute}).Draw(t, "limit")},
+		StartDelay: maybeDuration(t, 10, "startDelay"), StopDelay: maybeDuration(t, 80, "stopDelay"),
+		BatchPeriod: maybeDuration(t, 3, "batchPeriod"),
+		LostNodes: simulation.LostNodes{UnreachableAfter: maybeDuration(t, 20, "unreachableAfter"),
+			Toleration: maybeDuration(t, 60, "toleration"), RemovedAfter: maybeDuration(t, 200, "removedAfter")},
 	}
 	if rapid.IntRange(0, 3).Draw(t, "has a capacity") == 0 {
 		s.Capacity = new(rapid.Int32Range(0, 4).Draw(t, "capacity"))
-	}
-	if rapid.Bool().Draw(t, "own nodes") {
-		s.LostNodes = simulation.LostNodes{UnreachableAfter: drawDuration(t, 20, "unreachableAfter"), Toleration: drawDuration(t, 60, "toleration")}
-	}
-	if rapid.Bool().Draw(t, "nodes are removed") {
-		s.LostNodes.RemovedAfter = drawDuration(t, 200, "removedAfter")
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "courses") {
 		s.Pods = append(s.Pods, drawBehaviour(t))

@@ -45,7 +45,7 @@ func TestPictures(t *testing.T) {
 		if got.Status != exitOK {
 			t.Fatalf("%s: got status %d and %q, want success", name, got.Status, got.Stderr)
 		}
-		checkGolden(t, name, got.Stdout)
+		console.Golden(t, "testdata/"+name, got.Stdout)
 	}
 	got := runWith("limit: 3000h\npods: [{durations: [2900h]}]\n", "simulate", "-o", "svg", "--scenario", "-", simulated("whole-job"))
 	if ticks := strings.Count(got.Stdout, `class="grid"`); got.Status != exitOK || ticks < 3 || ticks > 13 {

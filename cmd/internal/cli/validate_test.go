@@ -30,7 +30,7 @@ func TestValidateGolden(t *testing.T) {
 // TestEveryManifestIsUsed checks that docs/command.md uses each manifest.
 func TestEveryManifestIsUsed(t *testing.T) {
 	docs := console.Text("../../../docs/command.md")
-	for _, file := range glob(t, manifest("*")) {
+	for _, file := range console.Files(manifest("*")) {
 		if !strings.Contains(docs, "testdata/manifests/"+filepath.Base(file)) {
 			t.Errorf("docs/command.md does not use %s", file)
 		}
@@ -93,7 +93,7 @@ func TestSARIF(t *testing.T) {
 	if got.Status != exitNo {
 		t.Errorf("got status %d, want %d", got.Status, exitNo)
 	}
-	checkGolden(t, "validate-wrong.sarif", got.Stdout)
+	console.Golden(t, "testdata/validate-wrong.sarif", got.Stdout)
 	log := FromJSON[sarifLog]([]byte(got.Stdout))
 	for _, r := range log.Runs[0].Tool.Driver.Rules {
 		if r.Short.Text == "" || strings.Contains(r.Short.Text, "unknown error") {

@@ -2,6 +2,7 @@ package console
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,6 +17,15 @@ var update = flag.Bool("update", false, "rewrite the files that the tests compar
 
 // Text returns the text of a file.
 func Text(name string) string { return string(podtest.Must(os.ReadFile(name))) }
+
+// Files returns the files whose names match a pattern. It must match some.
+func Files(pattern string) []string {
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		panic(fmt.Sprintf("%s: %d files, %v", pattern, len(files), err))
+	}
+	return files
+}
 
 // Golden compares the text of a file with the output. With -update it becomes the output.
 func Golden(t *testing.T, path, got string) {

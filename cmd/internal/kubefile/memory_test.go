@@ -26,15 +26,8 @@ func TestMain(m *testing.M) {
 	if name == "" {
 		os.Exit(m.Run())
 	}
-	file, err := os.Open(name)
-	if err != nil {
-		panic(err)
-	}
-	info, err := file.Stat()
-	if err != nil {
-		panic(err)
-	}
-	in, err := kubefile.Read(kubefile.Source{Name: "f", Reader: file, Size: int(info.Size())})
+	file := Must(os.Open(name))
+	in, err := kubefile.Read(kubefile.Source{Name: "f", Reader: file, Size: int(Must(file.Stat()).Size())})
 	if err == nil {
 		err = in.Err()
 	}
