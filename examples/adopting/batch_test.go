@@ -13,7 +13,7 @@ import (
 // "New items are added to the queue with a delay (1s for pod events" (KEP-3850 § Too fast Job status
 // updates): pods that end within a second take as many status writes as pods that end together.
 func TestPodEventsAreBatched(t *testing.T) {
-	for name, run := range map[string]start{"client-go": startClientGo, "Reconciler": startReconciler} {
+	for name, run := range starts {
 		t.Run(name, func(t *testing.T) {
 			together, spread := statusWrites(t, run, 0), statusWrites(t, run, 100*time.Millisecond)
 			if spread != together || together == 0 {
@@ -30,7 +30,7 @@ func statusWrites(t *testing.T, run start, pause time.Duration) (writes int) {
 		job := newJob()
 		job.Spec.Parallelism = job.Spec.Completions
 		s, _ := serve(t, 0, job)
-		defer begin(t, s, run)()
+		defer begin(s, run)()
 		kubelet := kube.Kubelet{Server: s}
 		time.Sleep(time.Minute)
 		pods := kube.List[*corev1.Pod](s, "default")

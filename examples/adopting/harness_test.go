@@ -3,7 +3,6 @@
 package adopting
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -28,9 +27,6 @@ const manager = "example.com/jobs"
 // client-go limits the rate of errors by the time since the last one. It sets that time when the
 // process starts, 26 years ahead of the time in a synctest bubble, so the first error would block.
 func init() { utilruntime.ErrorHandlers = nil }
-
-// start runs a controller until its context ends.
-type start func(t *testing.T, ctx context.Context, s *kube.Server) error
 
 func newJob() *batchv1.Job {
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "train"}}
@@ -77,7 +73,7 @@ func runUnderFaults(t *testing.T, seed uint64, run start) {
 		s, _ := serve(t, seed, newJob())
 		failed := 0
 		s.Intercept(faulty(dice))
-		stop := begin(t, s, run)
+		stop := begin(s, run)
 		defer func() { stop() }()
 		kubelet, gc := kube.Kubelet{Server: s}, kube.Collector{Server: s}
 		for round := range 600 {
@@ -100,7 +96,7 @@ func runUnderFaults(t *testing.T, seed uint64, run start) {
 			gc.Run()
 			if dice.IntN(40) == 0 {
 				stop()
-				stop = begin(t, s, run)
+				stop = begin(s, run)
 			}
 			if round == 200 {
 				s.Intercept(nil) // the faults stop
@@ -119,11 +115,11 @@ func runUnderFaults(t *testing.T, seed uint64, run start) {
 // A user deletes a Job without its pods. They lose their owner while the cache still shows the Job,
 // and do not change again. Each still loses the finalizer.
 func TestOrphans(t *testing.T) {
-	for name, run := range map[string]start{"client-go": startClientGo, "Reconciler": startReconciler} {
+	for name, run := range starts {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s, users := serve(t, 0, newJob())
-				defer begin(t, s, run)()
+				defer begin(s, run)()
 				time.Sleep(time.Minute)
 				s.Intercept(func(r *kube.Request) (v kube.Verdict) {
 					if r.Verb == "patch" {
@@ -145,17 +141,6 @@ func TestOrphans(t *testing.T) {
 				checkFinalizers(t, s, 2)
 			})
 		})
-	}
-}
-
-// begin starts a controller, and returns a function that stops it.
-func begin(t *testing.T, s *kube.Server, run start) (stop func()) {
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- run(t, ctx, s) }()
-	return func() {
-		cancel()
-		<-ended
 	}
 }
 
