@@ -48,9 +48,7 @@ func TestKnownPolicies(t *testing.T) {
 				if !d.NotBefore.IsZero() {
 					got += fmt.Sprint(" after ", int(d.NotBefore.Sub(at(second))/time.Second))
 				}
-				if got != want {
-					t.Errorf("%s: %s, want %s", what, got, want)
-				}
+				Same(t, what, got, want)
 				state = stored(d.State)
 			}
 			if decisions < 3 {

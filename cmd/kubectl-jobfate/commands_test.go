@@ -2,7 +2,6 @@ package main
 
 import (
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -196,8 +195,6 @@ func (s *stage) take(want ...string) {
 	s.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !slices.Equal(s.requests, want) {
-		s.Errorf("got the requests %q\nwant %q", s.requests, want)
-	}
+	Same(s, "the requests", s.requests, want)
 	s.requests = nil
 }

@@ -68,9 +68,7 @@ func TestOwners(t *testing.T) {
 	s.transcript("owners.txt")
 	s.requests = nil
 	s.want(0, []string{"cronjob/sweep"}, "Scheduled: the next Job is due at 2000-01-01T03:00:00Z, in 3h", " nightly-1, 0s: Running")
-	if got := s.requests[len(s.requests)-1]; got != "list events involvedObject.kind!=Pod" {
-		s.Errorf("got the request %q at the end, want one for the events of CronJobs", got)
-	}
+	Same(s, "the last request, for the events of CronJobs", s.requests[len(s.requests)-1], "list events involvedObject.kind!=Pod")
 	s.forbid("no", "cronjobs")
 	s.want(0, []string{"--all"}, "nightly-1 ", "NotPermitted: causes that depend on CronJob cannot be found: ")
 	s.want(1, []string{"cronjob/sweep"})
@@ -158,9 +156,7 @@ func TestLogs(t *testing.T) {
 	s.want(0, []string{"a", "--logs=2"}, "Log of container main of pod a-1, before its restart:\n",
 		"  first\\u001b[2J\ufffd\n  second\n")
 	want := "/api/v1/namespaces/default/pods/a-1/log?container=main&limitBytes=65536&previous=true&tailLines=2"
-	if query != want {
-		t.Errorf("got %s, want %s", query, want)
-	}
+	Same(t, "the request", query, want)
 	s.want(0, []string{"a", "--logs", "-o", "json"}, `"previous": true`, `"second"`)
 	s.logs = func(*http.Request) (int, string) { return 403, "you may not" }
 	s.want(0, []string{"a", "--logs"}, "Log of container main", "it cannot be read: ")

@@ -138,9 +138,7 @@ func TestWatch_requests(t *testing.T) {
 				t.Errorf("%d requests to %s, want one", n, request)
 			}
 		}
-		if requests["watch pods"] != 1 {
-			t.Errorf("got the requests %v, want one to watch pods", requests)
-		}
+		Same(t, "requests to watch pods", requests["watch pods"], 1)
 		w.stop()
 		w.ended(130, "")
 	})
@@ -279,9 +277,7 @@ func TestWatchAsJSONAndYAML(t *testing.T) {
 			s.finish("a", batchv1.JobComplete)
 			time.Sleep(2 * time.Second)
 			text := w.stdout.String()
-			if strings.Count(text, separator) != 1 {
-				t.Errorf("%s: got %s\nwant two documents", format, text)
-			}
+			Same(t, "separators of documents in "+format, strings.Count(text, separator), 1)
 			if decoder := json.NewDecoder(strings.NewReader(text)); format == "json" {
 				var first, last struct{ Reason struct{ Code string } }
 				if err := errors.Join(decoder.Decode(&first), decoder.Decode(&last)); err != nil || first.Reason.Code != "Suspended" || last.Reason.Code != "Finished" {
@@ -318,9 +314,7 @@ func TestWatchOnATerminal(t *testing.T) {
 				t.Errorf("got\n%s\nwant it to begin with\n%s", strings.Join(last, "\n"), strings.Join(lines, "\n"))
 			}
 		}
-		if frames := show(); frames != 1 {
-			t.Errorf("got %d writes at first, want 1", frames)
-		}
+		Same(t, "writes at first", show(), 1)
 		begins("CreatingPods: creating 2 pods", "", "Job default/a, 0 pods, created 0s ago, a", "t 2000-01-01T00:00:00Z.")
 		if last := last[height-2]; !strings.HasPrefix(last, "… ") || !strings.HasSuffix(last, " more lines") {
 			t.Errorf("got the last line %q, want it to say how many more there are", last)
@@ -332,9 +326,7 @@ func TestWatchOnATerminal(t *testing.T) {
 		begins("PodsStarting: 2 of 2 active pods must st", "ill start: its phase is Pending, and it ", "has no node", "  Pods: a-1, a-2", "", "Job default/a, 2 pods, created 1s ago, a", "t 2000-01-01T00:00:01Z.")
 		// Only the time changes: the view is updated at a bounded rate.
 		time.Sleep(time.Minute)
-		if frames := show(); frames != 12 {
-			t.Errorf("got %d writes in a minute, want one every 5 seconds", frames)
-		}
+		Same(t, "writes in a minute, one every 5 seconds", show(), 12)
 		// At the end the view is printed completely.
 		s.finish("a", batchv1.JobComplete)
 		w.ended(0, "")

@@ -164,9 +164,7 @@ func checkIndexes(t *testing.T, s *kube.Server, round int) {
 func checkEnd(t *testing.T, s *kube.Server, job *batchv1.Job, failed int) {
 	t.Helper()
 	st := job.Status
-	if got := fmt.Sprint(st.Succeeded, st.CompletedIndexes, st.Failed); got != fmt.Sprint(5, "0-4", failed) {
-		t.Errorf("succeeded, completed, failed: %s, want 5, 0-4 and %d", got, failed)
-	}
+	Same(t, "succeeded, completed, failed", fmt.Sprint(st.Succeeded, st.CompletedIndexes, st.Failed), fmt.Sprint(5, "0-4", failed))
 	checkFinalizers(t, s, 5+failed)
 }
 
@@ -174,9 +172,7 @@ func checkEnd(t *testing.T, s *kube.Server, job *batchv1.Job, failed int) {
 func checkFinalizers(t *testing.T, s *kube.Server, pods int) {
 	t.Helper()
 	all := kube.List[*corev1.Pod](s, "default")
-	if len(all) != pods {
-		t.Errorf("%d pods, want %d", len(all), pods)
-	}
+	Same(t, "pods", len(all), pods)
 	for _, pod := range all {
 		for _, f := range pod.Finalizers {
 			t.Errorf("pod %s keeps the finalizer %s", pod.Name, f)

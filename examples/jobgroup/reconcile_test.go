@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 func readSample(t *testing.T, name string) *JobGroup {
@@ -23,9 +25,7 @@ func TestNewJob(t *testing.T) {
 		"group":   {job.Labels[groupLabel], "restart-job"},
 		"owner":   {metav1.GetControllerOf(job).Kind, "JobGroup"},
 	} {
-		if pair[0] != pair[1] {
-			t.Errorf("%s: got %s, want %s", what, pair[0], pair[1])
-		}
+		Same(t, what, pair[0], pair[1])
 	}
 	if got := job.Spec.PodFailurePolicy; got == nil || len(got.Rules) != 2 || got.Rules[1].OnExitCodes.Values[0] != 3 {
 		t.Errorf("the rules: got %v", got)

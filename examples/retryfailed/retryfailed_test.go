@@ -89,9 +89,7 @@ func TestUnfinished(t *testing.T) {
 	job := example()
 	job.Spec.MaxFailedIndexes = new(int32(1))
 	next := Must(retryfailed.Unfinished(play(job, indexset.Of(0, 1, 2, 3)), "suites-2"))
-	if got, want := next.Annotations[retryfailed.Annotation], "0-3,5-9"; got != want {
-		t.Errorf("indexes to run again: got %s, want %s", got, want)
-	}
+	Same(t, "indexes to run again", next.Annotations[retryfailed.Annotation], "0-3,5-9")
 	play(next, indexset.Set{}) // the API server accepts the Job
 }
 

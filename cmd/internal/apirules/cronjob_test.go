@@ -23,9 +23,7 @@ func TestNextRun(t *testing.T) {
 		{"the parser panics", "TZ=0", "", "2026-01-01T12:00:00Z", "0001-01-01T00:00:00Z"},
 	} {
 		after := Must(time.Parse(time.RFC3339, c.after))
-		if got := apirules.NextRun(c.schedule, c.zone, after).UTC().Format(time.RFC3339); got != c.want {
-			t.Errorf("%s: got %s, want %s", c.reason, got, c.want)
-		}
+		Same(t, c.reason, apirules.NextRun(c.schedule, c.zone, after).UTC().Format(time.RFC3339), c.want)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -109,9 +108,7 @@ func TestReplacement(t *testing.T) {
 				got = append(got, pod.Created, pod.Ended)
 			}
 		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%s: pods created and ended at %v, want %v", job, got, want)
-		}
+		Same(t, job+": when pods were created and ended", got, want)
 	}
 }
 

@@ -112,9 +112,7 @@ func TestFollowReplaces(t *testing.T) {
 		if lines = strings.Count(write, "\n"); strings.Count(write, restOfLine+"\n") != lines || i < 2 && lines != 5 {
 			t.Errorf("write %d has %d lines, or does not clear the rest of each: %q", i, lines, write)
 		}
-		if cut := strings.Contains(write, " more lines"); cut != (i < 2) {
-			t.Errorf("write %d: cut: %t", i, cut)
-		}
+		Same(t, fmt.Sprintf("write %d is cut", i), strings.Contains(write, " more lines"), i < 2)
 	}
 	x.format = "json" // views follow each other
 	if x.Follow(env, func() (int, int) { return 80, 24 }).size != nil {

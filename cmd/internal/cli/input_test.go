@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jobfate/jobfate/cmd/internal/console"
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 // TestReadingProgress checks what a terminal shows while much is read.
@@ -19,12 +20,8 @@ func TestReadingProgress(t *testing.T) {
 	if shown, rest, ok := cutLast(got.Stderr, clearLine); !ok || rest != "" || !strings.Contains(shown, clearLine+"0 of 1 MB read") {
 		t.Errorf("got %q, want progress that is cleared", got.Stderr)
 	}
-	if got, want := reading("YAML", 5<<20, 11<<20), "5 of 11 MB read; kubectl -o json would be faster"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	if got, want := reading("JSON", 5<<20, 11<<20), "5 of 11 MB read"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	Same(t, "the progress of YAML", reading("YAML", 5<<20, 11<<20), "5 of 11 MB read; kubectl -o json would be faster")
+	Same(t, "the progress of JSON", reading("JSON", 5<<20, 11<<20), "5 of 11 MB read")
 }
 
 func TestParseTime(t *testing.T) {

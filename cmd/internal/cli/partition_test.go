@@ -69,9 +69,7 @@ func TestPartition(t *testing.T) {
 		pods += r.Pods
 		at := slices.IndexFunc(in.Jobs, func(m *kubefile.Manifest) bool { return m.Job.Name == r.Job.Name })
 		whole := Must(x.decide(in, in.evidence(), in.Jobs[at], x.now(env, &in)))
-		if got, want := withoutForeign(r), withoutForeign(whole); got != want {
-			t.Errorf("%s: got\n%s\nwant\n%s", r.Job.Name, got, want)
-		}
+		Same(t, r.Job.Name, withoutForeign(r), withoutForeign(whole))
 		adopted += len(r.Claims)
 		if r.Reason.Code == "JobRecreated" {
 			recreated++

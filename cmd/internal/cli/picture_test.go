@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/jobfate/jobfate/cmd/internal/simulation"
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 func at(seconds int) *simulation.Time {
@@ -23,14 +25,10 @@ func TestCurve(t *testing.T) {
 		deltas = append(deltas, from(pod.Created, earliest(pod.Terminating, pod.Ended))...)
 	}
 	heights, most := n.columns(deltas)
-	if most != 2 {
-		t.Errorf("got %d at most, want 2", most)
-	}
+	Same(t, "pods at most", most, 2)
 	column := func(seconds int) int { return int(n.x(*at(seconds)) - lanesLeft) }
 	for seconds, want := range map[int]int{0: 1, 5: 1, 15: 2, 25: 1, 35: 0, 80: 0, 95: 1, 100: 1} {
-		if got := heights[column(seconds)]; got != want {
-			t.Errorf("at %ds: got %d pods, want %d", seconds, got, want)
-		}
+		Same(t, fmt.Sprintf("pods at %ds", seconds), heights[column(seconds)], want)
 	}
 }
 
@@ -58,9 +56,7 @@ func TestMarks(t *testing.T) {
 		t.Errorf("got %d marks and %d more, from %q to %q", len(marks), more, marks[0].text, marks[len(marks)-1].text)
 	}
 	picture := drawing([]timeline{n.t})
-	if signs := strings.Count(picture, `<path class="event"`); signs != 50+1+mostMarks-3 {
-		t.Errorf("got %d signs of events, want those of 50, the legend and the texts", signs)
-	}
+	Same(t, "signs of events: 50, the legend and the texts", strings.Count(picture, `<path class="event"`), 50+1+mostMarks-3)
 	checkPart(t, "the picture", picture, "41 more events and conditions are marked without text")
 }
 

@@ -112,9 +112,7 @@ func interruptPlaying(t *testing.T, binary string) {
 		}
 	}
 	_ = cmd.Wait()
-	if got := cmd.ProcessState.ExitCode(); got != exitInterrupted {
-		t.Errorf("got status %d, want %d", got, exitInterrupted)
-	}
+	Same(t, "the exit status", cmd.ProcessState.ExitCode(), exitInterrupted)
 	if text := string(shown); !strings.Contains(text, " of 100000 runs, ") || !strings.HasSuffix(text, clearLine) {
 		t.Errorf("the terminal shows %q, want progress that is cleared in the end", text)
 	}

@@ -154,9 +154,7 @@ func TestLost(t *testing.T) {
 		{"any type", `"name": {"type": "string"}`, `"name": {}`, []string{"/anyOf/0/properties/name/type"}},
 		{"one type more", `["null", "string"]`, `["null", "string", "number"]`, []string{"/anyOf/0/properties/all/items/type/null", "/anyOf/0/properties/all/items/type/string"}},
 	} {
-		if got := lost(FromJSON[any]([]byte(schema)), FromJSON[any]([]byte(strings.Replace(schema, tc.old, tc.now, 1))), ""); !slices.Equal(got, tc.want) {
-			t.Errorf("%s: got %q, want %q", tc.reason, got, tc.want)
-		}
+		Same(t, tc.reason, lost(FromJSON[any]([]byte(schema)), FromJSON[any]([]byte(strings.Replace(schema, tc.old, tc.now, 1))), ""), tc.want)
 	}
 }
 

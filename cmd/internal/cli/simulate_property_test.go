@@ -16,6 +16,7 @@ import (
 
 	"github.com/jobfate/jobfate/cmd/internal/kubefile"
 	"github.com/jobfate/jobfate/cmd/internal/simulation"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/effort"
@@ -167,9 +168,7 @@ func checkPods(t *rapid.T, r *simulation.Result, indexed bool, capacity *int32) 
 			}
 			free = ended
 			sum.Restarts += pod.Restarts
-			if len(pod.Restarted) != min(pod.Restarts, 100) {
-				t.Fatalf("pod %s: %d restarts, %d are listed", pod.Name, pod.Restarts, len(pod.Restarted))
-			}
+			Same(t, "listed restarts of pod "+pod.Name, len(pod.Restarted), min(pod.Restarts, 100))
 			for outcome, n := range map[simulation.Outcome]*int{simulation.PodSucceeded: &sum.Succeeded, simulation.PodFailed: &sum.Failed,
 				simulation.PodEvicted: &sum.Evicted, simulation.PodDeleted: &sum.Deleted} {
 				if pod.Outcome == outcome {

@@ -58,9 +58,7 @@ func TestCreations(t *testing.T) {
 			got = unknown
 		}
 		slices.Sort(got)
-		if fields := strings.Join(slices.Compact(got), " "); fields != f[3] {
-			t.Errorf("%s of %s: got %q, want %q", f[0], f[1], fields, f[3])
-		}
+		Same(t, f[0]+" of "+f[1], strings.Join(slices.Compact(got), " "), f[3])
 	}
 }
 
@@ -81,18 +79,14 @@ func TestSuggestion(t *testing.T) {
 		"spec.backofflimit": "spec.backoffLimit", "spec.backOffLimitPerIndex": "spec.backoffLimitPerIndex", "spec.podFailurePolicy.rules[3].onExitCode": "spec.podFailurePolicy.rules[3].onExitCodes",
 		"metdata": "metadata", "spec.template.spec.containers[0].comand": "spec.template.spec.containers[0].command", "spec.nothing": "", "nowhere.at.all": "", "": "", "spec.template.metadata.lables": "spec.template.metadata.labels",
 	} {
-		if got := suggestion(reflect.TypeFor[batchv1.Job](), path); got != want {
-			t.Errorf("%s: got %q, want %q", path, got, want)
-		}
+		Same(t, path, suggestion(reflect.TypeFor[batchv1.Job](), path), want)
 	}
 }
 
 // TestSARIF checks what a CI system reads.
 func TestSARIF(t *testing.T) {
 	got := runWith("", "validate", "-o", "sarif", manifest("wrong.yaml"))
-	if got.Status != exitNo {
-		t.Errorf("got status %d, want %d", got.Status, exitNo)
-	}
+	Same(t, "the exit status", got.Status, exitNo)
 	console.Golden(t, "testdata/validate-wrong.sarif", got.Stdout)
 	log := FromJSON[sarifLog]([]byte(got.Stdout))
 	for _, r := range log.Runs[0].Tool.Driver.Rules {
@@ -101,9 +95,7 @@ func TestSARIF(t *testing.T) {
 		}
 	}
 	for file, want := range map[string]string{"a b.yaml": "a%20b.yaml", "/tmp/ü.yaml": "file:///tmp/%C3%BC.yaml", "a/b.yaml": "a/b.yaml"} {
-		if got := uri(file); got != want {
-			t.Errorf("%s: got %s, want %s", file, got, want)
-		}
+		Same(t, file, uri(file), want)
 	}
 }
 

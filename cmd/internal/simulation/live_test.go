@@ -87,9 +87,7 @@ func TestLive(t *testing.T) {
 				job, live := snapshot(t, tc.job, s, at)
 				before := job.DeepCopy()
 				got := played(t, job, s, Settings{Live: live})
-				if ended(got) != ended(want) {
-					t.Errorf("from %s on: got %s\nwant %s", at, ended(got), ended(want))
-				}
+				podtest.Same(t, fmt.Sprintf("from %s on", at), ended(got), ended(want))
 				if took := time.Duration(got.Took) + at; took < time.Duration(want.Took)-2*time.Second || took > time.Duration(want.Took)+12*time.Second {
 					t.Errorf("from %s on: it ended at %s, want about %s", at, took, want.Took)
 				}
@@ -97,9 +95,7 @@ func TestLive(t *testing.T) {
 				if got := played(t, job, s, Settings{Live: live}); ended(got) != ended(want) {
 					t.Errorf("from %s on, when the pods that have been counted are gone: got %s\nwant %s", at, ended(got), ended(want))
 				}
-				if before.Status.String() != job.Status.String() {
-					t.Errorf("from %s on: the Job was changed", at)
-				}
+				podtest.Same(t, fmt.Sprintf("from %s on: the status that was given", at), job.Status, before.Status)
 			}
 		})
 	}
@@ -118,9 +114,7 @@ func TestLiveCounts(t *testing.T) {
 2: -5s-5s Succeeded
 3: 7s-17s Succeeded
 Complete CompletionsReached at 18s: 4 pods, 40s`
-	if drawn(got) != want {
-		t.Errorf("got\n%s\nwant\n%s", drawn(got), want)
-	}
+	podtest.Same(t, "the result", drawn(got), want)
 	most := 0
 	p := podtest.Must(newPlay(job, Scenario{}, Settings{Live: live}))
 	p.Continue = func(now Time, _ int) bool {
@@ -188,8 +182,6 @@ func TestLiveUncounted(t *testing.T) {
 func TestCrashDelayAfter(t *testing.T) {
 	for restarts, want := range map[int]time.Duration{math.MinInt32: 0, -1: 0, 0: 0, 1: 10 * time.Second, 2: 20 * time.Second,
 		5: 160 * time.Second, 6: 5 * time.Minute, math.MaxInt32: 5 * time.Minute} {
-		if got := crashDelayAfter(restarts); got != want {
-			t.Errorf("%d restarts: got %s, want %s", restarts, got, want)
-		}
+		podtest.Same(t, fmt.Sprint("the delay after restarts: ", restarts), crashDelayAfter(restarts), want)
 	}
 }

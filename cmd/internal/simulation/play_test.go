@@ -167,9 +167,7 @@ Complete CompletionsReached at 24s: 2 pods, 20s`},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			got := played(t, indexed(2, 1), Scenario{}, Settings{Continue: tc.proceed})
-			if diff := gocmp.Diff(tc.want, drawn(got)); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
-			}
+			podtest.Same(t, "the result", drawn(got), tc.want)
 		})
 	}
 }
@@ -183,9 +181,7 @@ func TestSameRandomValues(t *testing.T) {
 		}
 		return out
 	}
-	if diff := gocmp.Diff(at(1), at(5)); diff != "" {
-		t.Errorf("how long pods run, one at a time and all at once (-one +all):\n%s", diff)
-	}
+	podtest.Same(t, "how long pods run, one at a time and all at once", at(1), at(5))
 }
 
 func TestReadScenario(t *testing.T) {
