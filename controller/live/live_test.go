@@ -14,6 +14,7 @@ import (
 
 	"github.com/jobfate/jobfate/controller/live"
 	"github.com/jobfate/jobfate/controller/live/kubelet"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
@@ -29,9 +30,7 @@ func inWorld(t *testing.T, test func(t *testing.T, w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := kube.New(kube.Options{})
-		client, err := kubernetes.NewForConfig(s.Config())
-		must(t, err)
-		test(t, &world{t, s, client})
+		test(t, &world{t, s, Must(kubernetes.NewForConfig(s.Config()))})
 	})
 }
 
@@ -43,13 +42,11 @@ func (w *world) start(options ...live.Option) *live.Cluster {
 func (w *world) create(name string, change func(*batchv1.JobSpec)) *batchv1.Job {
 	w.Helper()
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	job.Spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}}}
+	job.Spec.Template.Spec = MinimalPodSpec()
 	if change != nil {
 		change(&job.Spec)
 	}
-	job, err := w.client.BatchV1().Jobs("default").Create(w.Context(), job, metav1.CreateOptions{})
-	must(w.T, err)
-	return job
+	return Must(w.client.BatchV1().Jobs("default").Create(w.Context(), job, metav1.CreateOptions{}))
 }
 
 func (w *world) pods() []*corev1.Pod { return kube.List[*corev1.Pod](w.Server, "default") }
@@ -69,9 +66,7 @@ func outcome(job *batchv1.Job) string {
 
 func (w *world) wantOutcome(job *batchv1.Job, want string) {
 	w.Helper()
-	if got := outcome(job); got != want {
-		w.Errorf("the Job %s: got %s, want %s", job.Name, got, want)
-	}
+	Same(w, job.Name, outcome(job), want)
 }
 
 // A Job fails after its retries, with the backoff delays of Kubernetes.
@@ -110,14 +105,15 @@ func TestStepByStep(t *testing.T) {
 		if len(pods) != 2 || slices.ContainsFunc(pods, notRunning) {
 			t.Fatalf("there are %d pods, want 2 running pods", len(pods))
 		}
-		_, err := w.client.BatchV1().Jobs("default").Patch(t.Context(), "job", "application/merge-patch+json", []byte(`{"spec": {"suspend": true}}`), metav1.PatchOptions{})
-		must(t, err)
+		suspend := func(text string) {
+			Must(w.client.BatchV1().Jobs("default").Patch(t.Context(), "job", "application/merge-patch+json", []byte(text), metav1.PatchOptions{}))
+		}
+		suspend(`{"spec": {"suspend": true}}`)
 		time.Sleep(5 * time.Second)
 		if left := w.pods(); len(left) > 0 {
 			t.Fatalf("the suspended Job has the pods %v", left)
 		}
-		_, err = w.client.BatchV1().Jobs("default").Patch(t.Context(), "job", "application/merge-patch+json", []byte(`{"spec": {"suspend": false}}`), metav1.PatchOptions{})
-		must(t, err)
+		suspend(`{"spec": {"suspend": false}}`)
 		time.Sleep(5 * time.Second)
 		c.Become(kubelet.Succeed(), w.pods()...)
 		w.wantOutcome(c.Ended("default", "job", time.Minute), "Complete/CompletionsReached, 2 succeeded, 0 failed")
@@ -149,10 +145,9 @@ func TestPodsOnly(t *testing.T) {
 		for name, owners := range map[string][]metav1.OwnerReference{
 			"owned": {*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))}, "bare": nil,
 		} {
-			_, err := w.client.CoreV1().Pods("default").Create(t.Context(), &corev1.Pod{
+			Must(w.client.CoreV1().Pods("default").Create(t.Context(), &corev1.Pod{
 				ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: owners}, Spec: job.Spec.Template.Spec,
-			}, metav1.CreateOptions{})
-			must(t, err)
+			}, metav1.CreateOptions{}))
 		}
 		time.Sleep(time.Minute)
 		if job, _ := kube.Get[*batchv1.Job](w.Server, "default", "job"); job.Status.StartTime != nil || len(w.pods()) != 2 || slices.ContainsFunc(w.pods(), notRunning) {

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
 
@@ -97,10 +98,9 @@ func startOperator(t *testing.T, cfg *rest.Config) client.Client {
 	scheme.AddKnownTypes(gv, &Backup{}, &BackupList{})
 	metav1.AddToGroupVersion(scheme, gv)
 	must(t, clientgoscheme.AddToScheme(scheme))
-	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
+	mgr := Must(ctrl.NewManager(cfg, ctrl.Options{
 		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}, Controller: config.Controller{SkipNameValidation: new(true), UsePriorityQueue: new(false)},
-	})
-	must(t, err)
+	}))
 	must(t, ctrl.NewControllerManagedBy(mgr).For(&Backup{}).Owns(&batchv1.Job{}).Complete(operator{mgr.GetClient()}))
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error)
@@ -109,9 +109,7 @@ func startOperator(t *testing.T, cfg *rest.Config) client.Client {
 		cancel()
 		must(t, <-ended)
 	})
-	user, err := client.New(cfg, client.Options{Scheme: scheme})
-	must(t, err)
-	return user
+	return Must(client.New(cfg, client.Options{Scheme: scheme}))
 }
 
 func must(t *testing.T, err error) {

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/jobfate/jobfate/controller/live"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
 
@@ -47,14 +48,9 @@ func TestBackupFails(t *testing.T) {
 // The tests in README.md are the ones above, and are short.
 func TestReadme(t *testing.T) {
 	const most = 15 // lines
-	readme, err := os.ReadFile("README.md")
-	must(t, err)
-	here, err := os.ReadFile("readme_test.go")
-	must(t, err)
+	readme, here := Must(os.ReadFile("README.md")), Must(os.ReadFile("readme_test.go"))
 	blocks := strings.Split(string(readme), "```go\n")[1:]
-	if len(blocks) != 2 {
-		t.Errorf("there are %d blocks of Go, want 2", len(blocks))
-	}
+	Same(t, "blocks of Go", len(blocks), 2)
 	for _, block := range blocks {
 		code, _, _ := strings.Cut(block, "```")
 		if !strings.Contains(string(here), "\n"+code) {

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
@@ -102,9 +103,7 @@ func Merge(a, b map[string]any) map[string]any {
 
 // FromYAML returns the object in a text of a test.
 func FromYAML(text string) (o map[string]any) {
-	if err := yaml.Unmarshal([]byte(text), &o); err != nil {
-		panic(err)
-	}
+	utilruntime.Must(yaml.Unmarshal([]byte(text), &o))
 	return o
 }
 
@@ -188,9 +187,7 @@ func complete(o map[string]any) string {
 		o = Merge(map[string]any{"metadata": map[string]any{"namespace": "ml"}}, o)
 	}
 	text, err := json.Marshal(o)
-	if err != nil {
-		panic(err)
-	}
+	utilruntime.Must(err)
 	return string(text)
 }
 
