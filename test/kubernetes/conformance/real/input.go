@@ -80,6 +80,19 @@ type Faults struct {
 	Get    error         // the error of the live read of the Job before the first adoption
 }
 
+// Of returns the error of a call, by the name of the pod, or by the number of the creation or status write.
+func (f *Faults) Of(kind Kind, pod string, number int) error {
+	switch kind {
+	case Create:
+		return f.Create[number]
+	case WriteStatus:
+		return f.Status[number]
+	}
+	return map[Kind]map[string]error{
+		Adopt: f.Adopt, Release: f.Release, StripToDelete: f.StripToDelete, Delete: f.Delete, Strip: f.Strip,
+	}[kind][pod]
+}
+
 // Errors to use as faults. The controller handles every other error like ErrInternal.
 var (
 	ErrInternal error = apierrors.NewInternalError(errors.New("injected"))

@@ -45,15 +45,15 @@ type Call struct {
 // A Kind is the purpose of a call.
 type Kind string
 
-// The kinds of calls, in the order in which a sync sends them. A sync with StripToDelete or Delete
+// The kinds of calls, in the order in which a sync sends them, by the words of test/vectors. A sync with StripToDelete or Delete
 // has no Create.
 const (
-	Adopt         Kind = "adopt"           // add the owner reference and the finalizer
-	Release       Kind = "release"         // remove both, because the selector no longer matches
-	StripToDelete Kind = "strip to delete" // remove the finalizer so that the deletion does not count
+	Adopt         Kind = "adopt"   // add the owner reference and the finalizer
+	Release       Kind = "release" // remove both, because the selector no longer matches
+	StripToDelete Kind = "untrack" // remove the finalizer so that the deletion does not count
 	Delete        Kind = "delete"
 	Create        Kind = "create"
-	WriteStatus   Kind = "write status"
+	WriteStatus   Kind = "status"
 	Strip         Kind = "strip" // remove the finalizer of a counted pod
 	// With the gate WorkloadWithJob on, these come first.
 	CreateWorkload Kind = "create workload"

@@ -165,13 +165,7 @@ func (p pods) Patch(_ context.Context, name string, _ types.PatchType, data []by
 		return &corev1.Pod{}, nil
 	}
 	kind := purpose()
-	faults := map[Kind]map[string]error{
-		Adopt:         p.s.in.Fail.Adopt,
-		Release:       p.s.in.Fail.Release,
-		StripToDelete: p.s.in.Fail.StripToDelete,
-		Strip:         p.s.in.Fail.Strip,
-	}
-	err := p.s.recordPod(Call{Kind: kind, Pod: name, Patch: data, Err: faults[kind][name]})
+	err := p.s.recordPod(Call{Kind: kind, Pod: name, Patch: data, Err: p.s.in.Fail.Of(kind, name, 0)})
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: name}}, err
 }
 

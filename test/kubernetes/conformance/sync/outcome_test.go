@@ -174,7 +174,7 @@ func (o *outcome) guarded(in *real.Input, c real.Call) []byte {
 	i := slices.IndexFunc(in.Pods, func(p *corev1.Pod) bool { return p.Name == c.Pod })
 	names, version := fmt.Sprintf(`"uid":%q,`, in.Pods[i].UID), in.Pods[i].ResourceVersion
 	if slices.ContainsFunc(o.Claims, func(claim call) bool { return claim.Kind == real.Adopt && claim.Pod == c.Pod }) {
-		version = inFlight
+		version = vectors.PendingVersion
 	}
 	if c.Kind == real.StripToDelete || c.Kind == real.Adopt {
 		names += fmt.Sprintf(`"resourceVersion":%q,`, version)

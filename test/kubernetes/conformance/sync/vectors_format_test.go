@@ -60,7 +60,7 @@ func trialOf(c *vectors.Case) *trial {
 		fail: real.Faults{
 			Adopt: errorsOf(c.Faults.Adopt), Release: errorsOf(c.Faults.Release), StripToDelete: errorsOf(c.Faults.Untrack),
 			Delete: errorsOf(c.Faults.Delete), Create: errorsOf(c.Faults.Create), Status: errorsOf(c.Faults.Status), Strip: errorsOf(c.Faults.Strip),
-			Get: errorOf(c.Faults.Get),
+			Get: vectors.ErrorOf(c.Faults.Get),
 		},
 	}
 	s, pending := &t.snapshot, &c.Snapshot.Pending
@@ -87,15 +87,8 @@ func faultOf(err error) string {
 	return vectors.Internal
 }
 
-// errorOf returns nil for no fault.
-func errorOf(fault string) error {
-	return map[string]error{vectors.NotFound: real.ErrNotFound, vectors.Conflict: real.ErrConflict, vectors.Internal: real.ErrInternal}[fault]
-}
-
-func faultsOf[K comparable](errs map[K]error) map[K]string { return mapped(errs, faultOf) }
-func errorsOf[K comparable](faults map[K]string) map[K]error {
-	return mapped(faults, errorOf)
-}
+func faultsOf[K comparable](errs map[K]error) map[K]string   { return mapped(errs, faultOf) }
+func errorsOf[K comparable](faults map[K]string) map[K]error { return mapped(faults, vectors.ErrorOf) }
 
 // mapped returns a map with f applied to each value, or nil for an empty map.
 func mapped[K comparable, A, B any](in map[K]A, f func(A) B) map[K]B {
@@ -124,7 +117,7 @@ func outcomeOf(o *outcome) *vectors.Outcome {
 	}
 	out.Writes = writes.InOrder()
 	for _, e := range o.Events {
-		out.Events = append(out.Events, vectors.Event{Type: e.Type, Reason: e.Reason, Message: e.Message})
+		out.Events = append(out.Events, vectors.Event(e))
 	}
 	for name, n := range o.Metrics {
 		if out.Metrics == nil {
@@ -143,14 +136,8 @@ func (o *outcome) storedFirst() int {
 	return o.StoredFirst
 }
 
-// verbs has the names of the kinds of writes in cases.
-var verbs = map[real.Kind]vectors.Verb{
-	real.Adopt: vectors.Adopt, real.Release: vectors.Release, real.StripToDelete: vectors.Untrack,
-	real.Delete: vectors.Delete, real.Create: vectors.Create, real.WriteStatus: vectors.Status, real.Strip: vectors.Strip,
-}
-
 func writeOf(c call) vectors.Write {
-	w := vectors.Write{Verb: verbs[c.Kind], Pod: c.Pod, Patch: vectors.PatchOf([]byte(c.Patch)), Status: c.Status}
+	w := vectors.Write{Verb: vectors.Verb(c.Kind), Pod: c.Pod, Patch: vectors.PatchOf([]byte(c.Patch)), Status: c.Status}
 	if c.Kind == real.Create {
 		w.Pod, w.New = "", vectors.NewPodOf(c.Object)
 	}
