@@ -25,7 +25,7 @@ func caseOf(t *trial) *vectors.Case {
 			Pending: vectors.Pending{
 				Status: s.InFlight.Status, Creations: s.InFlight.Creations, Deletions: s.InFlight.Deletions, Stripped: s.InFlight.Stripped,
 			},
-			Backoff: vectors.Backoff{Failures: s.Backoff.Failures},
+			Backoff: vectors.BackoffOf(s.Backoff),
 		},
 		Options: vectors.Options{
 			MaxUncounted: t.limits.MaxUncounted, MaxChanges: t.limits.MaxCreateDelete,
@@ -40,9 +40,6 @@ func caseOf(t *trial) *vectors.Case {
 	}
 	if t.fail.Get != nil {
 		c.Faults.Get = faultOf(t.fail.Get)
-	}
-	if last := s.Backoff.LastFailure; !last.IsZero() {
-		c.Snapshot.Backoff.LastFailure = &last
 	}
 	return c
 }
@@ -68,10 +65,7 @@ func trialOf(c *vectors.Case) *trial {
 	s.Job.Spec.Template = apiserver.Default(s.Job).Spec.Template
 	s.InFlight.Status, s.InFlight.Stripped = pending.Status, pending.Stripped
 	s.InFlight.Creations, s.InFlight.Deletions = pending.Creations, pending.Deletions
-	s.Backoff.Failures = c.Snapshot.Backoff.Failures
-	if last := c.Snapshot.Backoff.LastFailure; last != nil {
-		s.Backoff.LastFailure = *last
-	}
+	s.Backoff = c.Snapshot.Backoff.Record()
 	return t
 }
 
