@@ -7,9 +7,6 @@ import (
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	"sigs.k8s.io/jobset/pkg/constants"
 
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/jobset"
@@ -51,14 +48,14 @@ func TestMessagePatterns(t *testing.T) {
 			if matches(when) {
 				want = constants.FailJobSetActionReason
 			}
-			if got := actionOn(t, set, message); got != want {
+			if _, got := run(t, set, failedJob("", message)); got != want {
 				t.Errorf("pattern %q, message %q: got %s, want %s", pattern, message, got, want)
 			}
 		}
 	}
 	for when, message := range messages {
 		set := setWith(failJobSet(nil, []string{"^" + regexp.QuoteMeta(message) + "$"}))
-		if got := actionOn(t, set, message); got != constants.FailJobSetActionReason {
+		if _, got := run(t, set, failedJob("", message)); got != constants.FailJobSetActionReason {
 			t.Errorf("%s: the whole message is matched: got %s", when, got)
 		}
 	}
@@ -76,18 +73,4 @@ func prefix(prefix string, not ...string) func(string) bool {
 		}
 		return strings.HasPrefix(when, prefix)
 	}
-}
-
-// actionOn returns what JobSet does about a Job that has failed with a message.
-func actionOn(t *testing.T, set *v1alpha2.JobSet, message string) string {
-	t.Helper()
-	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "set-workers-0", Labels: map[string]string{
-		v1alpha2.ReplicatedJobNameKey: "workers", v1alpha2.JobIndexKey: "0",
-	}}}
-	job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue, Message: message}}
-	got, err := jobset.Run(set, []*batchv1.Job{job})
-	if err != nil || len(got.Events) == 0 {
-		t.Fatalf("%q: events %v, error %v", message, got.Events, err)
-	}
-	return got.Events[len(got.Events)-1]
 }
