@@ -18,7 +18,6 @@ import (
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/internal/classify"
 	"github.com/jobfate/jobfate/internal/podtest"
-	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/decidetest"
 	"github.com/jobfate/jobfate/test/stories/script"
 	"github.com/jobfate/jobfate/tracking"
@@ -249,21 +248,6 @@ func TestAlgorithm_throttle(t *testing.T) {
 	podtest.Same(t, "the suspension is stored at once", w.last.Status != nil, true)
 }
 
-// A failure is added to the backoff record only when its delayed status is stored.
-func TestAlgorithm_throttledFailureCountsOnce(t *testing.T) {
-	w := newWorldOf(t, "completions: 100\nparallelism: 20", decide.Throttle(5*time.Second, 0.1))
-	w.settle()
-	w.End("pod-1", 1)
-	for range 3 {
-		w.sync()
-	}
-	podtest.Same(t, "delayed: failures remembered, counted, pods made", fmt.Sprint(w.snapshot().Backoff.Failures, w.Job().Status.Failed, w.made), "0 0 20")
-	w.wait()
-	podtest.Same(t, "then: failures remembered, counted, pods made", fmt.Sprint(w.snapshot().Backoff.Failures, w.Job().Status.Failed, w.made), "1 1 20")
-	w.wait()
-	podtest.Same(t, "pods made, and when", podtest.Pair(w.made, w.Now.Sub(jobtest.Noon())), podtest.Pair(21, 10*time.Second))
-}
-
 // § Deleted Jobs: "adding the orphan Pod (Pod for which the Job controller
 // doesn't exist) to a separate work queue. A single worker scans this work queue
 // to remove the finalizer from the Pod."
@@ -286,17 +270,6 @@ func TestAlgorithm_orphans(t *testing.T) {
 		w.End(pod.UID, 143)
 	}
 	podtest.Same(t, "pods that are left", showPods(w.Pods()), showPods(nil))
-}
-
-// A pod to adopt counts as a pod of the Job.
-func TestAlgorithm_adoptionCounts(t *testing.T) {
-	job := specJob(t, "completions: 2\nparallelism: 1")
-	pod := without(podIn(job, 1, corev1.PodRunning))
-	pod.OwnerReferences = nil
-	d := mustDecide(t, decide.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time})
-	if len(d.Claim) != 1 || d.Claim[0].Action != decide.ClaimAdopt || len(d.Create) != 0 || d.Status.Active != 1 {
-		t.Fatalf("claims %v, %d to create, %d active; want one adoption, no pod, 1 active", d.Claim, len(d.Create), d.Status.Active)
-	}
 }
 
 // The throttle delays nothing if there is nothing to store.
