@@ -3,7 +3,6 @@ package adopters
 import (
 	"encoding/json"
 	"flag"
-	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
@@ -74,9 +73,9 @@ func Compare(t *testing.T, document string, functions []Function) {
 	for seed := 0; len(lived) < *inputs; seed++ {
 		lived = append(lived, Lives().Example(seed)...)
 	}
-	drawn, d := make([]*batchv1.Job, *inputs), die{rand.New(rand.NewPCG(1, 2))}
-	for i := range drawn {
-		drawn[i] = d.job()
+	drawn := make([]*batchv1.Job, *inputs)
+	for seed := range drawn {
+		drawn[seed] = anyJobs.Example(seed)
 	}
 	for _, f := range functions {
 		t.Run(f.Name, func(t *testing.T) {

@@ -2,15 +2,11 @@ package adopters
 
 import (
 	"fmt"
-	"math/rand/v2"
-	"strings"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
+	"github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
@@ -37,65 +33,14 @@ func Lives() *rapid.Generator[[]*batchv1.Job] {
 	})
 }
 
-// die draws objects with fields that contradict each other.
-type die struct{ *rand.Rand }
-
-func pick[T any](d die, values ...T) T { return values[d.IntN(len(values))] }
-
-var (
-	kinds = []batchv1.JobConditionType{
-		batchv1.JobComplete, batchv1.JobFailed, batchv1.JobFailureTarget, batchv1.JobSuccessCriteriaMet,
-		batchv1.JobSuspended,
+// anyJobs generates Jobs that may contradict themselves, with the fields that the API server always sets.
+var anyJobs = rapid.Custom(func(t *rapid.T) *batchv1.Job {
+	job := podtest.DrawJob(t)
+	for _, field := range []**int32{&job.Spec.Parallelism, &job.Spec.Completions, &job.Spec.BackoffLimit} {
+		*field = new(rapid.Int32Range(0, 12).Draw(t, "number"))
 	}
-	reasons = []string{"BackoffLimitExceeded", "DeadlineExceeded", "PodFailurePolicy", "PodFailurePolicy_ExitCode42"}
-)
-
-// job draws a Job with a status that may be contradictory.
-func (d die) job() *batchv1.Job {
-	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "job"}}
-	job.Spec = batchv1.JobSpec{
-		Parallelism: new(d.Int32N(8)), Completions: new(d.Int32N(12)), BackoffLimit: new(d.Int32N(4)),
-		CompletionMode: new(pick(d, batchv1.IndexedCompletion, batchv1.NonIndexedCompletion)),
-		Suspend:        new(d.IntN(4) == 0),
-	}
-	job.Status = batchv1.JobStatus{
-		Active: d.Int32N(8), Succeeded: d.Int32N(12), Failed: d.Int32N(4),
-		CompletedIndexes: d.indexes(), FailedIndexes: new(d.indexes()),
-	}
-	for range d.IntN(4) {
-		job.Status.Conditions = append(job.Status.Conditions, batchv1.JobCondition{
-			Type: pick(d, kinds...),
-			Status: pick(d, corev1.ConditionTrue, corev1.ConditionTrue, corev1.ConditionFalse,
-				corev1.ConditionUnknown),
-			Reason:             pick(d, reasons...),
-			Message:            fmt.Sprint("message ", d.IntN(3)),
-			LastTransitionTime: metav1.NewTime(noon.Add(time.Duration(d.IntN(100)) * time.Second)),
-		})
+	for i := range job.Status.Conditions {
+		job.Status.Conditions[i].Message = fmt.Sprint("message ", i)
 	}
 	return job
-}
-
-// damaged are parts of lists that the Job controller does not write.
-var damaged = []string{"", "x", "-", "0-x", "5-3", "1-2-4", "99999999999999999999", " 4", "+4", "007", "2"}
-
-// indexes draws a list of intervals. Most are in order.
-func (d die) indexes() string {
-	var intervals []string
-	next := d.IntN(3)
-	for range d.IntN(5) {
-		last := next + d.IntN(4)
-		switch text := fmt.Sprintf("%d-%d", next, last); {
-		case d.IntN(20) == 0:
-			intervals = append(intervals, pick(d, damaged...))
-		case last == next:
-			intervals = append(intervals, fmt.Sprint(next))
-		default:
-			intervals = append(intervals, text)
-		}
-		next = last + 2 + d.IntN(3)
-	}
-	if d.IntN(20) == 0 {
-		d.Shuffle(len(intervals), func(i, j int) { intervals[i], intervals[j] = intervals[j], intervals[i] })
-	}
-	return strings.Join(intervals, ",")
-}
+})
