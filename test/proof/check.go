@@ -11,14 +11,6 @@ import (
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
-// Refusal is an event that is not a step of the model.
-type Refusal struct {
-	Action, Text string
-}
-
-// Error describes the step.
-func (r *Refusal) Error() string { return r.Action + ": " + r.Text }
-
 // Counts counts what a Follower has checked.
 type Counts struct {
 	// Steps is the number of events, Checks that of pairs of states, each of one pod and one index, and Pods that of
@@ -62,7 +54,7 @@ type Follower struct {
 	// Versions says that resource versions are those of a real cluster: they never repeat.
 	Versions bool
 	Counts
-	Refused *Refusal
+	Refused error // the first event that is not a step of the model
 
 	p       *program
 	known   map[pod]*pod
@@ -164,6 +156,6 @@ func (f *Follower) frame(w *world, k check) *frame {
 
 func (f *Follower) refuse(action, format string, args ...any) {
 	if f.Refused == nil {
-		f.Refused = &Refusal{action, fmt.Sprintf(format, args...)}
+		f.Refused = fmt.Errorf(action+": "+format, args...)
 	}
 }

@@ -12,12 +12,12 @@ import (
 var source string
 
 // Var is a variable of the model.
-type Var struct{ Name, Type, Doc string }
+type Var struct{ Name, Type string }
 
 // Named is a named formula: a clause of the invariant or a property.
 type Named struct {
-	Name, Doc string
-	formula   expr
+	Name    string
+	formula expr
 }
 
 // Assumption is a condition of the proof. Without it, the property Breaks fails.
@@ -32,7 +32,7 @@ type due struct {
 
 // Action is a named step. Its formula is about the values before and after it.
 type Action struct {
-	Name, Doc string
+	Name string
 	// Given lists the values that the step chooses.
 	Given   []Var
 	formula expr
@@ -74,7 +74,7 @@ func (m *Model) Variables() (all []Var) {
 	all = append(all, m.Server...)
 	for _, prefix := range []string{"c.", "o."} {
 		for _, v := range m.Controller {
-			all = append(all, Var{prefix + v.Name, v.Type, v.Doc})
+			all = append(all, Var{prefix + v.Name, v.Type})
 		}
 	}
 	return all
@@ -115,7 +115,7 @@ func (m *Model) add(e expr) (err error) {
 			m.raises[name.word] = true
 		}
 	case "due":
-		d := due{Named{args[0].word, text(args[1]), m.expand(args[2].list[1])}, args[3].list[1].word, map[string]expr{}}
+		d := due{Named{args[0].word, m.expand(args[2].list[1])}, args[3].list[1].word, map[string]expr{}}
 		for _, pair := range args[4].list[1:] {
 			d.set[pair.list[0].word] = m.expand(pair.list[1])
 		}
@@ -146,16 +146,13 @@ func text(e expr) string {
 
 var errForm = errors.New("the form is not known")
 
+// vars reads variables. A text after the type is for the reader of the model.
 func vars(all []expr) (out []Var, err error) {
 	for _, e := range all {
 		if len(e.list) < 2 {
 			return nil, errForm
 		}
-		v := Var{Name: e.list[0].word, Type: e.list[1].word}
-		if len(e.list) > 2 {
-			v.Doc = text(e.list[2])
-		}
-		out = append(out, v)
+		out = append(out, Var{Name: e.list[0].word, Type: e.list[1].word})
 	}
 	return out, nil
 }
@@ -165,14 +162,14 @@ func (m *Model) named(all []expr) (out []Named, err error) {
 		if len(e.list) != 3 {
 			return nil, errForm
 		}
-		out = append(out, Named{e.list[0].word, text(e.list[1]), m.expand(e.list[2])})
+		out = append(out, Named{e.list[0].word, m.expand(e.list[2])})
 	}
 	return out, nil
 }
 
 // action adds to the formula of an action that all other variables stay as they are.
 func (m *Model) action(args []expr) (a Action, err error) {
-	a = Action{Name: args[0].word, Doc: text(args[1])}
+	a = Action{Name: args[0].word}
 	all := expr{list: []expr{{word: "and"}}}
 	may := map[string]bool{}
 	for _, e := range args[2:] {

@@ -14,8 +14,8 @@ type Trace struct {
 
 // TraceStep is a step of a run: who acts, and the variables that change with their new values.
 type TraceStep struct {
-	Actor, Action, Doc string
-	Changes            []string
+	Actor, Action string
+	Changes       []string
 }
 
 // String lists the steps.
@@ -51,6 +51,12 @@ func exchanged(e expr) expr {
 		name, ok := strings.CutPrefix(word, "o.")
 		return expr{word: "c." + name}, ok
 	})
+}
+
+// byEither returns a formula about the n-th step, which is that of c if who is true, and of o otherwise.
+func (m *Model) byEither(e expr, n int) expr {
+	who := expr{word: fmt.Sprintf("who@%d", n)}
+	return anyOf(all(who, m.at(e, n)), all(not(who), m.at(exchanged(e), n)))
 }
 
 // acts reports whether a controller takes the action.
@@ -93,17 +99,14 @@ func (m *Model) Refute(ctx context.Context, dropped, property string, most int) 
 				})
 			}
 			step := given(a.formula)
-			is := read1(fmt.Sprintf("(= what@%d %d)", n, i))
-			who := expr{word: fmt.Sprintf("who@%d", n)}
-			choices = append(choices, all(is, who, m.at(step, n)), all(is, not(who), m.at(exchanged(step), n)))
+			choices = append(choices, all(read1(fmt.Sprintf("(= what@%d %d)", n, i)), m.byEither(step, n)))
 		}
 		s.assert(anyOf(choices...))
 	}
 	// One question for each length, because the shortest run is the clearest one.
 	for n := range most {
 		s.line("(push)")
-		who := expr{word: fmt.Sprintf("who@%d", n)}
-		s.assert(anyOf(all(who, m.at(bad, n)), all(not(who), m.at(exchanged(bad), n))))
+		s.assert(m.byEither(bad, n))
 		s.line("(check-sat)\n(pop)")
 	}
 	out, err := ask(ctx, s.String())
@@ -128,8 +131,7 @@ func (m *Model) show(ctx context.Context, asked *script, property string, bad ex
 	questions, _, _ := strings.Cut(asked.String(), "(push)")
 	var s script
 	s.WriteString(questions)
-	who := expr{word: fmt.Sprintf("who@%d", n)}
-	s.assert(anyOf(all(who, m.at(bad, n)), all(not(who), m.at(exchanged(bad), n))))
+	s.assert(m.byEither(bad, n))
 	s.line("(check-sat)")
 	var names []string
 	for i := range n + 1 {
@@ -158,7 +160,7 @@ func (m *Model) show(ctx context.Context, asked *script, property string, bad ex
 		var at int
 		_, _ = fmt.Sscan(value[fmt.Sprintf("what@%d", i)], &at) // z3 returns a number in range
 		a := &m.Actions[at]
-		step := TraceStep{Actor: "", Action: a.Name, Doc: a.Doc}
+		step := TraceStep{Action: a.Name}
 		if a.acts() {
 			step.Actor = "o"
 			if value[fmt.Sprintf("who@%d", i)] == "true" {
