@@ -54,29 +54,23 @@ func (f *fedMachine) sync(view machine.View) (status *batchv1.JobStatus, err err
 	if err := f.machine.Begin(view); err != nil {
 		return nil, err
 	}
-	for batch := f.machine.Next(); len(batch) > 0; batch = f.machine.Next() {
-		for _, r := range batch {
-			f.version++
-			var answer k8sruntime.Object
-			switch r.Verb {
-			case machine.PatchStatus:
-				job := *f.job // a copy, as on the server: only the status is new
-				job.Status, job.ResourceVersion = *r.Status, strconv.Itoa(f.version)
-				f.job, answer, status = &job, &job, r.Status
-			case machine.PatchPod:
-				pod := &corev1.Pod{}
-				pod.Name, pod.UID, pod.ResourceVersion = r.Name, r.UID, strconv.Itoa(f.version)
-				f.machine.Feed(r.Name, nil) // the pod is garbage collected at once
-				answer = pod
-			default:
-				return nil, fmt.Errorf("unexpected request: %s", r.Verb)
-			}
-			if err := f.machine.Answer(r, answer, nil); err != nil {
-				return nil, err
-			}
+	result := f.machine.Run(func(r machine.Request) (k8sruntime.Object, error) {
+		f.version++
+		switch r.Verb {
+		case machine.PatchStatus:
+			job := *f.job // a copy, as on the server: only the status is new
+			job.Status, job.ResourceVersion = *r.Status, strconv.Itoa(f.version)
+			f.job, status = &job, r.Status
+			return &job, nil
+		case machine.PatchPod:
+			pod := &corev1.Pod{}
+			pod.Name, pod.UID, pod.ResourceVersion = r.Name, r.UID, strconv.Itoa(f.version)
+			f.machine.Feed(r.Name, nil) // the pod is garbage collected at once
+			return pod, nil
 		}
-	}
-	return status, f.machine.Result().Err
+		return nil, fmt.Errorf("unexpected request: %s", r.Verb)
+	})
+	return status, result.Err
 }
 
 // eventRows measure one event and a sync that finds nothing to do.
