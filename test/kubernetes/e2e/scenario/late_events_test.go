@@ -86,25 +86,6 @@ func TestLateSuccessesOfSurplusPods(t *testing.T) {
 	}, side.Side)
 }
 
-// All watches are cut at each event. Clients wait longer after each cut, so there are few
-// events.
-func TestWatchesCut(t *testing.T) {
-	ours, theirs := jobfateProxied(t, "jobfate-cut"), builtInProxied(t)
-	play(t, kubelet.Always(kubelet.Run()), compare.Ends, func(w *world.World) {
-		p := map[*server.Controller]*proxy.Proxy{ours.Controller: ours.Proxy, theirs.Controller: theirs.Proxy}[w.Side.Controller]
-		w.Play("create {completions: 2, parallelism: 1, completionMode: Indexed}\nuntil active=1 ready=1")
-		if p.CutWatches() == 0 {
-			w.T.Error("there were no watches to cut")
-		}
-		w.Play("become all fail 1\nuntil active=1 ready=1 failed=1")
-		p.CutWatches()
-		w.Play(`become all succeed
-			when succeeded=1 running=1
-			become all succeed
-			until succeeded=2 failed=1 completed=0,1 ` + world.Completed)
-	}, ours.Side, theirs.Side)
-}
-
 // slowly starts a controller of jobfate that may write once per second, as in Kubernetes' own
 // tests. So much happens between two writes of one sync.
 func slowly(t *testing.T, name string) world.Side {
