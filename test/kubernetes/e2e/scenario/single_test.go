@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -67,13 +66,6 @@ func TestForeignConditionStays(t *testing.T) {
 			until active=1 ready=1 succeeded=1 Ours/Why
 			become all succeed
 			until succeeded=2 Ours/Why ` + world.Completed)
-	})
-}
-
-// without returns the pods that are not in a list.
-func without(pods, others []*corev1.Pod) []*corev1.Pod {
-	return slices.DeleteFunc(slices.Clone(pods), func(p *corev1.Pod) bool {
-		return slices.ContainsFunc(others, func(o *corev1.Pod) bool { return o.UID == p.UID })
 	})
 }
 
