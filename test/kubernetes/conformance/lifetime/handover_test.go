@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
+	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
@@ -37,7 +38,7 @@ func TestHandover(t *testing.T) {
 		r["lives with handovers"]++
 		end := endOf(l)
 		r["end: "+end.reason]++
-		if end.reason != batchv1.JobReasonCompletionsReached || !isIndexed(l.Job()) || l.Job().Spec.PodFailurePolicy != nil {
+		if end.reason != batchv1.JobReasonCompletionsReached || !jobstatus.IsIndexed(&l.Job().Spec) || l.Job().Spec.PodFailurePolicy != nil {
 			return
 		}
 		r["lives in which all failures count"]++
@@ -144,7 +145,7 @@ func (c *counted) see(s *cluster.Step) string {
 		return "a pod is listed twice"
 	case int(st.Failed)+len(lists.Failed) > len(c.failed):
 		return "more failures are counted than there are failed and deleted pods"
-	case !isIndexed(s.Job) && int(st.Succeeded)+len(lists.Succeeded) > len(c.succeeded):
+	case !jobstatus.IsIndexed(&s.Job.Spec) && int(st.Succeeded)+len(lists.Succeeded) > len(c.succeeded):
 		return "more successes are counted than there are succeeded pods"
 	case st.Failed < last.Failed || st.Succeeded < last.Succeeded:
 		return "a counter falls"

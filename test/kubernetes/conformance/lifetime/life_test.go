@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
+	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/fixture"
@@ -119,7 +120,7 @@ func newLife(t rapid.TB, p *plan, controller lifeController) *life {
 	}
 	for _, e := range p.edits {
 		l.at(e.at, func() {
-			if job := l.Job(); job != nil && !terminal(job) {
+			if job := l.Job(); job != nil && jobstatus.Finished(job) == nil {
 				_ = l.EditJob(e.how) // the API server may reject it
 			}
 		})
@@ -150,7 +151,7 @@ func (l *life) at(after time.Duration, do func()) {
 // Job has ended.
 func (l *life) run(atMost time.Duration) bool {
 	until := l.Now.Add(atMost)
-	for turns := 0; !terminal(l.Job()); turns++ {
+	for turns := 0; jobstatus.Finished(l.Job()) == nil; turns++ {
 		if turns > mostTurns {
 			return false
 		}
@@ -206,7 +207,7 @@ func (l *life) turn() {
 		l.show(e)
 		l.enqueue(time.Second) // the batch period
 	}
-	if !due(l.next) || terminal(l.Job()) {
+	if !due(l.next) || jobstatus.Finished(l.Job()) != nil {
 		return
 	}
 	l.next = time.Time{}

@@ -51,12 +51,6 @@ var text, isTrue = fixture.Text, fixture.IsTrue
 
 func isTracking(finalizer string) bool { return finalizer == batchv1.JobTrackingFinalizer }
 
-func isIndexed(j *batchv1.Job) bool { return *j.Spec.CompletionMode == batchv1.IndexedCompletion }
-
-func terminal(j *batchv1.Job) bool {
-	return isTrue(&j.Status, batchv1.JobComplete) || isTrue(&j.Status, batchv1.JobFailed)
-}
-
 func describe(p *corev1.Pod) string {
 	del := ""
 	if p.DeletionTimestamp != nil {

@@ -219,6 +219,4 @@ func condition(st *batchv1.JobStatus, kind batchv1.JobConditionType) *batchv1.Jo
 	return nil
 }
 
-func isFinished(job *batchv1.Job) bool {
-	return ended(&job.Status)
-}
+func isFinished(job *batchv1.Job) bool { return ended(&job.Status) }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/component-base/featuregate"
 
 	"github.com/jobfate/jobfate/decide"
+	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/apiserver"
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/fixture"
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/real"
@@ -75,9 +76,7 @@ func (t *trial) input() real.Input {
 // inOrder returns the pods in the order that jobfate follows.
 func inOrder(s *decide.Snapshot) []*corev1.Pod { return fixture.InOrder(s.Job, slices.Clone(s.Pods)) }
 
-func indexed(job *batchv1.Job) bool {
-	return job.Spec.CompletionMode != nil && *job.Spec.CompletionMode == batchv1.IndexedCompletion
-}
+func indexed(job *batchv1.Job) bool { return jobstatus.IsIndexed(&job.Spec) }
 
 // perIndex reports whether failures are counted per index.
 func (t *trial) perIndex() bool {
