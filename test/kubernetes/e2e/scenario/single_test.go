@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/controller/live/kubelet"
-	"github.com/jobfate/jobfate/test/kubernetes/e2e/observe"
 	"github.com/jobfate/jobfate/test/kubernetes/e2e/server"
 	"github.com/jobfate/jobfate/test/kubernetes/e2e/world"
 	"github.com/jobfate/jobfate/test/stories/script"
@@ -34,23 +33,6 @@ func TestPodBeforeItsJob(t *testing.T) {
 			become all succeed
 			until succeeded=2 ` + world.Completed)
 	})
-}
-
-// As in Kubernetes' own test, nothing is awaited: the other pods succeed and the controller
-// stops while it ends the Job. The number of failures varies, but each of the ten pods
-// counts once, and the Job fails.
-func TestFailedWithInterruptMeanwhile(t *testing.T) {
-	play(t, kubelet.Always(kubelet.Run().Dying(0, 0)), nil, func(w *world.World) {
-		w.Play(`create {completions: 10, parallelism: 10, backoffLimit: 0}
-			until active=10 ready=10
-			become first:1 fail 1`)
-		w.When("the first pod is being deleted", func(s script.State) bool { return len(s.Active()) < 9 })
-		w.Restart()
-		s := w.When("the Job has ended", func(s script.State) bool { return s.Ended() })
-		if got := s.Job.Status.Failed + s.Job.Status.Succeeded; got != 10 || script.Conditions(s.Job)[1] != "Failed/BackoffLimitExceeded" {
-			w.T.Errorf("the Job ended with %s, want ten pods counted, and it Failed for its backoff limit", observe.Status(s.Job))
-		}
-	}, world.Jobfate(jobfate), world.BuiltIn(builtIn))
 }
 
 // A condition of another client stays in the status to the end, before those of the controller.

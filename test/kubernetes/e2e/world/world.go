@@ -5,7 +5,6 @@ package world
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -229,13 +228,6 @@ func (w *World) BeginMarker() (job *batchv1.Job, end func()) {
 		counted := func(s script.State) bool { return len(s.Sorted(mine)[0].Finalizers) == 0 }
 		w.When("the marker's pod has been counted", counted)
 	}
-}
-
-// Restart stops the controller, and starts it again even if that fails, because other tests need it. A test that
-// shares its controller must not run in parallel.
-func (w *World) Restart() {
-	w.T.Helper()
-	w.Must(errors.Join(w.Side.Stop(), w.Side.Start()))
 }
 
 // Play plays a story with some controllers at the same time, each in a world of its own.
