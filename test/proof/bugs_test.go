@@ -12,7 +12,6 @@ import (
 
 	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/internal/memory"
-	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/bugs"
 	"github.com/jobfate/jobfate/jobtest/chaos"
 	"github.com/jobfate/jobfate/jobtest/cluster"
@@ -86,17 +85,7 @@ var planted = []bug{
 	{"a running pod is counted", "P1", listsToo(func(pod *corev1.Pod) bool {
 		return pod.Status.Phase == corev1.PodRunning && tracking.Keys{}.HasFinalizer(pod)
 	})},
-	{"finalizers are removed before the status is stored", "P2", func() cluster.Controller {
-		b := &bugs.Caller{Caller: jobtest.NewCaller()}
-		var client *cluster.Client
-		b.Before = func(_ *bugs.Caller, c *cluster.Client) { client = c }
-		inside.Decide(b.Machine, inside.Amended(func(_ decide.Snapshot, d *decide.Decision) {
-			for _, pod := range d.Strip {
-				_, _ = client.PatchPod(pod, tracking.Keys{}.StripPatch(pod))
-			}
-		}))
-		return b
-	}},
+	{"finalizers are removed before the status is stored", "P2", bugs.With(bugs.Caller{Before: bugs.StripFirst})},
 	{"the status does not list the pods whose finalizers are removed", "P2", bugs.Spoiled(bugs.ListNone)},
 	{"the finalizer of a pod to delete is removed whatever has become of the pod", "P2", bugs.Asking(func(r *cluster.Request) {
 		if r.Verb == cluster.Patch && !strings.Contains(string(r.Patch), "ownerReferences") {
@@ -144,15 +133,11 @@ var planted = []bug{
 		}
 	})},
 	{"the lists have no cap", "P9", func() cluster.Controller { return cluster.NewCaller() }},
-	{"pods are deleted before the verdict is stored", "P10", func() cluster.Controller {
-		caller := cluster.NewCaller()
-		inside.Decide(caller.Machine, inside.Amended(func(_ decide.Snapshot, d *decide.Decision) {
-			for i := range d.Delete {
-				d.Delete[i].Cause = decide.CauseTooMany // no verdict is stored for these first
-			}
-		}))
-		return caller
-	}},
+	{"pods are deleted before the verdict is stored", "P10", bugs.Amended(func(_ decide.Snapshot, d *decide.Decision) {
+		for i := range d.Delete {
+			d.Delete[i].Cause = decide.CauseTooMany // no verdict is stored for these first
+		}
+	})},
 	{"an adoption does not name the version of the pod", "the assumption versions", bugs.Asking(func(r *cluster.Request) {
 		if r.Verb == cluster.Patch && strings.Contains(string(r.Patch), "ownerReferences") {
 			r.Patch = withoutVersion(r.Patch)
