@@ -92,14 +92,9 @@ func create(t *testing.T, managedBy *string) *batchv1.Job {
 	t.Helper()
 	namespace, err := api.Namespace(t.Context(), "live")
 	must(t, err)
-	job, err := api.Client.BatchV1().Jobs(namespace).Create(t.Context(), &batchv1.Job{
-		ObjectMeta: metav1.ObjectMeta{Name: "job"},
-		Spec: batchv1.JobSpec{
-			ManagedBy:      managedBy,
-			CompletionMode: new(batchv1.IndexedCompletion), Completions: new(int32(5)), Parallelism: new(int32(5)),
-			Template: corev1.PodTemplateSpec{Spec: world.PodSpec()},
-		},
-	}, metav1.CreateOptions{})
+	job := world.NewJob("job", managedBy, batchv1.JobSpec{
+		CompletionMode: new(batchv1.IndexedCompletion), Completions: new(int32(5)), Parallelism: new(int32(5))})
+	job, err = api.Client.BatchV1().Jobs(namespace).Create(t.Context(), job, metav1.CreateOptions{})
 	must(t, err)
 	return job
 }

@@ -252,8 +252,7 @@ func TestPermissionsAreUsed(t *testing.T) {
 // takeName creates a Job that belongs to no group.
 func (s *stage) takeName(name string) *batchv1.Job {
 	s.T.Helper()
-	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	job.Spec.Suspend, job.Spec.Template.Spec = new(true), world.PodSpec()
+	job := world.NewJob(name, nil, batchv1.JobSpec{Suspend: new(true)})
 	made, err := api.Client.BatchV1().Jobs(s.Namespace).Create(s.T.Context(), job, metav1.CreateOptions{})
 	s.Must(err)
 	return made

@@ -92,12 +92,11 @@ func (s *stage) watch(ctx context.Context) {
 // create creates a Job whose pods follow a script.
 func (s *stage) create(ctx context.Context, name string, timed bool, spec batchv1.JobSpec,
 	script func(kubelet.Pod) kubelet.Life) error {
-	spec.ManagedBy, spec.Template.Spec = s.managedBy, world.PodSpec()
 	s.mu.Lock()
 	s.jobs[name] = &jobRun{script: script, made: time.Now(), timed: timed}
 	s.mu.Unlock()
-	_, err := s.client.BatchV1().Jobs(s.namespace).
-		Create(ctx, &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
+	job := world.NewJob(name, s.managedBy, spec)
+	_, err := s.client.BatchV1().Jobs(s.namespace).Create(ctx, job, metav1.CreateOptions{})
 	return err
 }
 

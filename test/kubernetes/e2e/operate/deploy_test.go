@@ -227,8 +227,7 @@ func TestNamespaces(t *testing.T) {
 		}
 		return ""
 	})
-	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "job"}, Spec: at(1)}
-	job.Spec.ManagedBy, job.Spec.Template.Spec = &managedBy, worlds["first"].State().Job.Spec.Template.Spec
+	job := world.NewJob("job", &managedBy, at(1))
 	if _, err := api.Client.BatchV1().Jobs(late).Create(t.Context(), job, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}

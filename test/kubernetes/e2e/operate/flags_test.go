@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
@@ -132,10 +131,7 @@ func TestJobManagedByGateIsOff(t *testing.T) {
 	world.Must(t, err)
 	c := world.Start(t, api, server.Options{Name: "gates"})
 	awaitLog(t, c.Controller, "Starting workers")
-	job, err := api.Client.BatchV1().Jobs(namespace).Create(t.Context(), &batchv1.Job{
-		ObjectMeta: metav1.ObjectMeta{Name: "job"},
-		Spec:       batchv1.JobSpec{ManagedBy: c.ManagedBy, Template: corev1.PodTemplateSpec{Spec: world.PodSpec()}},
-	}, metav1.CreateOptions{})
+	job, err := api.Client.BatchV1().Jobs(namespace).Create(t.Context(), world.NewJob("job", c.ManagedBy, batchv1.JobSpec{}), metav1.CreateOptions{})
 	world.Must(t, err)
 	if job.Spec.ManagedBy != nil {
 		t.Errorf("the stored Job names %s, want no name", *job.Spec.ManagedBy)

@@ -89,13 +89,8 @@ func (s *stage) takeover(end func(*server.Controller) error) time.Duration {
 
 // create creates a Job of some pods that run at once.
 func (s *stage) create(ctx context.Context, name string, pods int32) error {
-	_, err := api.Client.BatchV1().Jobs(s.namespace).Create(ctx, &batchv1.Job{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec: batchv1.JobSpec{
-			ManagedBy: s.with.managedBy, Parallelism: &pods, Completions: &pods,
-			Template: corev1.PodTemplateSpec{Spec: world.PodSpec()},
-		},
-	}, metav1.CreateOptions{})
+	job := world.NewJob(name, s.with.managedBy, batchv1.JobSpec{Parallelism: &pods, Completions: &pods})
+	_, err := api.Client.BatchV1().Jobs(s.namespace).Create(ctx, job, metav1.CreateOptions{})
 	return err
 }
 

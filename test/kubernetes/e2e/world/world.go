@@ -119,6 +119,12 @@ func PodSpec() corev1.PodSpec {
 	return corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: containers}
 }
 
+// NewJob returns a Job that a controller manages, with the pods of PodSpec.
+func NewJob(name string, managedBy *string, spec batchv1.JobSpec) *batchv1.Job {
+	spec.ManagedBy, spec.Template.Spec = managedBy, PodSpec()
+	return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}
+}
+
 // CreateJob creates a Job. The view follows it if its name is JobName. If it names no
 // controller, it gets the one of this side.
 func (w *World) CreateJob(job *batchv1.Job) *batchv1.Job {
