@@ -3,7 +3,6 @@
 package metrics
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -48,7 +47,7 @@ func (c counts) add(more counts, times float64) {
 }
 
 // scrape reads all counters of a Job controller, without their common prefix.
-func scrape(t *testing.T, controller *server.Controller) counts {
+func scrape(t *testing.T, controller world.Side) counts {
 	t.Helper()
 	all, err := controller.Metrics(t.Context())
 	world.Must(t, err)
@@ -75,17 +74,17 @@ func since(before, now counts) counts {
 // play plays a story with both controllers at the same time.
 func play(t *testing.T, lives kubelet.Script, story func(*world.World)) {
 	t.Helper()
-	world.Play(t, api, lives, story, world.Jobfate(jobfate), world.BuiltIn(builtIn))
+	world.Play(t, api, lives, story, jobfate, builtIn)
 }
 
 // scrapeBoth reads the counters of both controllers.
-func scrapeBoth(t *testing.T) map[*server.Controller]counts {
+func scrapeBoth(t *testing.T) map[world.Side]counts {
 	t.Helper()
-	return map[*server.Controller]counts{jobfate: scrape(t, jobfate), builtIn: scrape(t, builtIn)}
+	return map[world.Side]counts{jobfate: scrape(t, jobfate), builtIn: scrape(t, builtIn)}
 }
 
 // await waits until a function finds nothing wrong with the counters of a controller.
-func await(t *testing.T, controller *server.Controller, wrong func(now counts) string) {
+func await(t *testing.T, controller world.Side, wrong func(now counts) string) {
 	t.Helper()
 	observe.Await(t, patience, controller.Name, func() string { return wrong(scrape(t, controller)) })
 }
@@ -116,7 +115,7 @@ func TestCountersOfEndings(t *testing.T) {
 }
 
 // playAll plays the stories of a kind in parallel, and returns the increments that they should cause for each controller.
-func playAll(t *testing.T, kind string) map[*server.Controller]counts {
+func playAll(t *testing.T, kind string) map[world.Side]counts {
 	t.Helper()
 	ours, theirs := counts{}, counts{}
 	t.Run("stories", func(t *testing.T) {
@@ -152,7 +151,7 @@ func playAll(t *testing.T, kind string) map[*server.Controller]counts {
 		t.FailNow()
 	}
 	theirs.add(ours, 1)
-	return map[*server.Controller]counts{jobfate: ours, builtIn: theirs}
+	return map[world.Side]counts{jobfate: ours, builtIn: theirs}
 }
 
 // Both controllers label their syncs with the same completion modes, actions and results.
@@ -204,7 +203,7 @@ func TestFailedCreations(t *testing.T) {
 		succeeded = `job_pods_creation_total{reason="new",status="succeeded"}`
 		failed    = `job_pods_creation_total{reason="new",status="failed"}`
 	)
-	for controller, wrongly := range map[*server.Controller]float64{jobfate: 0, builtIn: both} {
+	for controller, wrongly := range map[world.Side]float64{jobfate: 0, builtIn: both} {
 		await(t, controller, func(now counts) string {
 			now = since(before[controller], now)
 			if now[failed] == 0 {
@@ -217,15 +216,9 @@ func TestFailedCreations(t *testing.T) {
 
 var (
 	api              *server.Server
-	jobfate, builtIn *server.Controller
+	jobfate, builtIn world.Side
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(server.Run(m, &api, 32, func(ctx context.Context, s *server.Server) (err error) {
-		if jobfate, err = s.Jobfate(ctx, server.Options{Metrics: true}); err != nil {
-			return err
-		}
-		builtIn, err = s.BuiltIn(ctx, server.Options{Metrics: true})
-		return err
-	}))
+	os.Exit(world.RunBoth(m, &api, 32, server.Options{Metrics: true}, &jobfate, &builtIn))
 }

@@ -4,7 +4,6 @@
 package scenario
 
 import (
-	"context"
 	"os"
 	"testing"
 
@@ -20,7 +19,7 @@ import (
 // states of the Job. Pods live so.
 func both(t *testing.T, lives kubelet.Script, scenario func(*world.World)) {
 	t.Helper()
-	play(t, lives, compare.Ends, scenario, world.Jobfate(jobfate), world.BuiltIn(builtIn))
+	play(t, lives, compare.Ends, scenario, jobfate, builtIn)
 }
 
 // play plays a scenario with some controllers at the same time. Of two it compares the final states
@@ -28,7 +27,10 @@ func both(t *testing.T, lives kubelet.Script, scenario func(*world.World)) {
 func play(t *testing.T, lives kubelet.Script, difference func(a, b script.State) string, scenario func(*world.World), sides ...world.Side) {
 	t.Helper()
 	worlds := world.Play(t, api, lives, scenario, sides...)
-	if len(worlds) == 2 && difference != nil && !t.Failed() {
+	switch {
+	case len(worlds) == 0:
+		t.Error("no controller plays")
+	case len(worlds) == 2 && difference != nil && !t.Failed():
 		// One controller may still be about to reach a state that the scenario does not wait for.
 		worlds[0].T, worlds[1].T = t, t
 		observe.Agree(t, worlds[0].Feed, worlds[1].Feed, func() string {
@@ -40,15 +42,9 @@ func play(t *testing.T, lives kubelet.Script, difference func(a, b script.State)
 var (
 	api *server.Server
 	// The controllers that all scenarios share.
-	jobfate, builtIn *server.Controller
+	jobfate, builtIn world.Side
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(server.Run(m, &api, 32, func(ctx context.Context, s *server.Server) (err error) {
-		if jobfate, err = s.Jobfate(ctx, server.Options{}); err != nil {
-			return err
-		}
-		builtIn, err = s.BuiltIn(ctx, server.Options{})
-		return err
-	}))
+	os.Exit(world.RunBoth(m, &api, 32, server.Options{}, &jobfate, &builtIn))
 }

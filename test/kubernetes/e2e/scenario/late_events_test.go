@@ -28,7 +28,7 @@ func jobfateProxied(t *testing.T, name string) proxied {
 // Jobs, stands aside, so the test must not run in parallel.
 func builtInProxied(t *testing.T) proxied {
 	t.Helper()
-	standAside(t, builtIn)
+	standAside(t, builtIn.Controller)
 	p := world.Proxy(t, api)
 	return proxied{world.BuiltIn(world.Run(t, api.BuiltIn, server.Options{Name: "built-in-late", Via: p.Config})), p}
 }

@@ -81,7 +81,7 @@ func TestManagedByAnotherControllerWithFinalizers(t *testing.T) {
 func TestHandOver(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
-		other := world.Jobfate(jobfate).ManagedBy
+		other := jobfate.ManagedBy
 		if w.Side.ManagedBy != nil {
 			other = new(batchv1.JobControllerName)
 		}

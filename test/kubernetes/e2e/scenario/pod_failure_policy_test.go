@@ -95,5 +95,5 @@ func TestNamedRule(t *testing.T) {
 			},
 		})
 		w.Until("failed=1 FailureTarget/PodFailurePolicy_BadConfiguration Failed/PodFailurePolicy_BadConfiguration")
-	})
+	}, jobfate)
 }

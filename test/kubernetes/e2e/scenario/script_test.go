@@ -18,12 +18,12 @@ import (
 // at the same time.
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	playScripts(t, groups(t)[""], side{Side: world.Jobfate(jobfate)}, side{Side: world.BuiltIn(builtIn)})
+	playScripts(t, groups(t)[""], side{Side: jobfate}, side{Side: builtIn})
 }
 
 // TestScriptsTogether plays those that do something to a controller: all of a group do it together.
 func TestScriptsTogether(t *testing.T) {
-	groups, ours, theirs := groups(t), side{Side: world.Jobfate(jobfate)}, side{Side: world.BuiltIn(builtIn)}
+	groups, ours, theirs := groups(t), side{Side: jobfate}, side{Side: builtIn}
 	t.Run("stop", func(t *testing.T) { playScripts(t, groups["stop"], ours.stopping(), theirs.stopping()) })
 	t.Run("alone", func(t *testing.T) {
 		for _, sides := range [][]side{{ours.stopping(), theirs}, {theirs.stopping(), ours}} {

@@ -34,7 +34,7 @@ func TestSuspendedWithZeroCompletions(t *testing.T) {
 			t.Parallel()
 			play(t, kubelet.Always(kubelet.Run()), endsButStartTime, func(w *world.World) {
 				w.Play("create {completions: 0, parallelism: 0, suspend: true, completionMode: " + mode + "}\nuntil " + world.Completed)
-			})
+			}, jobfate, builtIn)
 		})
 	}
 }

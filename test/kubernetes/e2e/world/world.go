@@ -5,6 +5,7 @@ package world
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -40,6 +41,16 @@ func Jobfate(c *server.Controller) Side { return Side{c, new(server.ManagedBy)} 
 
 // BuiltIn is the side of the built-in controller.
 func BuiltIn(c *server.Controller) Side { return Side{c, nil} }
+
+// RunBoth is server.Run with both controllers, which the tests share.
+func RunBoth(m *testing.M, api **server.Server, atOnce int, o server.Options, jobfate, builtIn *Side) int {
+	return server.Run(m, api, atOnce, func(ctx context.Context, s *server.Server) error {
+		ours, errOurs := s.Jobfate(ctx, o)
+		theirs, errTheirs := s.BuiltIn(ctx, o)
+		*jobfate, *builtIn = Jobfate(ours), BuiltIn(theirs)
+		return errors.Join(errOurs, errTheirs)
+	})
+}
 
 // Start starts a controller of jobfate until the test ends, for Jobs that name it. Its options have a name.
 func Start(t *testing.T, s *server.Server, o server.Options) Side {
