@@ -47,7 +47,7 @@ type uids map[types.UID]bool
 // builtin holds the finalizer, labels and annotations of the built-in Job controller.
 var builtin tracking.Keys
 
-var text, isTrue = fixture.Text, fixture.IsTrue
+var text, isTrue, among, chance = fixture.Text, fixture.IsTrue, fixture.Among, fixture.Chance
 
 func isTracking(finalizer string) bool { return finalizer == batchv1.JobTrackingFinalizer }
 
@@ -60,28 +60,6 @@ func describe(p *corev1.Pod) string {
 		del += " stripped"
 	}
 	return fmt.Sprintf("%s %s%s index %d annotations %v rv %s", p.UID, p.Status.Phase, del, builtin.IndexOf(p), p.Annotations, p.ResourceVersion)
-}
-
-// rapid draws small integers and edges far more often than others. The draws here are uniform, and
-// still shrink to the first choice.
-
-var bits = rapid.SliceOfN(rapid.Bool(), 10, 10)
-
-// among draws a number from 0 to n-1; n is at most a hundred or so.
-func among(t *rapid.T, n int, label string) int {
-	number := 0
-	for _, bit := range bits.Draw(t, label) {
-		number <<= 1
-		if bit {
-			number++
-		}
-	}
-	return number * n >> 10
-}
-
-// chance returns true with the given probability in percent.
-func chance(t *rapid.T, percent int, label string) bool {
-	return among(t, 100, label) >= 100-percent
 }
 
 func pick[T any](t *rapid.T, label string, values ...T) T {

@@ -15,21 +15,11 @@ import (
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/decidetest"
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/apiserver"
+	"github.com/jobfate/jobfate/test/kubernetes/conformance/fixture"
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/real"
 )
 
-// chance returns true with the given probability in percent. It draws single bits, because rapid
-// draws numbers near the ends of a range far more often than others.
-func chance(t *rapid.T, percent int, label string) bool {
-	n := 0
-	for range 7 {
-		n *= 2
-		if rapid.Bool().Draw(t, label) {
-			n++
-		}
-	}
-	return 100*n >= 128*(100-percent)
-}
+var chance = fixture.Chance
 
 // drawTrial draws a snapshot with jobtest, adds features that are rare there, and draws limits,
 // switched-off features and faults.
