@@ -53,8 +53,11 @@ func Lines(folder string) iter.Seq2[Line, error] {
 	}
 }
 
-// The caches have observed the version shown. Pending writes have a higher version.
-const shown, PendingVersion = "1000", "2000"
+// shown is the version that the caches have observed.
+const shown = "1000"
+
+// PendingVersion is the version of pending writes.
+const PendingVersion = "2000"
 
 // memory returns what a Machine remembers from the syncs before the case.
 func (c *Case) memory() memory.Memory {

@@ -11,8 +11,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/jobfate/jobfate/jobstatus"
 )
 
 // State is a Job and its pods at one moment. Its results must not be changed.
@@ -40,7 +38,11 @@ func (s State) Event(reason string) *corev1.Event {
 }
 
 // Ended reports whether the Job is Complete or Failed.
-func (s State) Ended() bool { return jobstatus.Finished(s.Job) != nil }
+func (s State) Ended() bool {
+	return s.Job != nil && slices.ContainsFunc(s.Job.Status.Conditions, func(c batchv1.JobCondition) bool {
+		return c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed)
+	})
+}
 
 // Pods returns the pods that the Job controls, by index, then by age and name.
 func (s State) Pods() []*corev1.Pod {

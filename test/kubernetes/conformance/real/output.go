@@ -45,8 +45,8 @@ type Call struct {
 // A Kind is the purpose of a call.
 type Kind string
 
-// The kinds of calls, in the order in which a sync sends them, by the words of test/vectors. A sync with StripToDelete or Delete
-// has no Create.
+// The kinds of calls, in the words of test/vectors and in the order in which a sync sends them. A sync with
+// StripToDelete or Delete has no Create.
 const (
 	Adopt         Kind = "adopt"   // add the owner reference and the finalizer
 	Release       Kind = "release" // remove both, because the selector no longer matches
