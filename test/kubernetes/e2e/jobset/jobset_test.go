@@ -37,6 +37,9 @@ type counted = jobset.ReplicatedJobStatus
 // One Job fails, so all are restarted, the one that has succeeded too. Then all succeed.
 func TestJobSet(t *testing.T) {
 	ctx := t.Context() // the stages run until the final states are compared
+	var err error
+	manager, err = startManager(ctx, api)
+	world.Must(t, err)
 	stages := [2]*stage{}
 	t.Run("with", func(t *testing.T) {
 		for i, side := range []world.Side{builtIn, ours} {
@@ -84,21 +87,7 @@ var (
 	manager       *server.Controller
 )
 
-func TestMain(m *testing.M) {
-	os.Exit(server.Run(m, &api, 12, func(ctx context.Context, s *server.Server) error {
-		theirs, err := s.BuiltIn(ctx, server.Options{})
-		if err != nil {
-			return err
-		}
-		jobfate, err := s.Jobfate(ctx, server.Options{})
-		if err != nil {
-			return err
-		}
-		builtIn, ours = world.BuiltIn(theirs), world.Jobfate(jobfate)
-		manager, err = startManager(ctx, s)
-		return err
-	}))
-}
+func TestMain(m *testing.M) { os.Exit(world.RunBoth(m, &api, 12, server.Options{}, &ours, &builtIn)) }
 
 // newJobSet returns a JobSet with one restart: a NonIndexed leader and three Indexed workers, which a controller manages.
 // Indexed is JobSet's default. Each of its Jobs fails when its first pod fails.
