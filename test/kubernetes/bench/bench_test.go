@@ -137,16 +137,6 @@ func statusAfter(t *testing.T, w *world) *batchv1.JobStatus {
 	return status
 }
 
-// Both sides format a set alike.
-func TestSets(t *testing.T) {
-	for _, s := range setsOf(40) {
-		text := s.set.String()
-		if got, n := real.ParseIndexes(text, math.MaxInt32).String(), len(slices.Collect(s.set.Intervals())); got != text || n != 40 {
-			t.Errorf("%s: %d intervals, %q; the real controller writes %q", s.name, n, text, got)
-		}
-	}
-}
-
 func TestMeter(t *testing.T) {
 	calls := 0
 	slow := side{run: func(times int) (time.Duration, error) { calls++; return 2 * time.Second, nil }, leavesGarbage: true}
