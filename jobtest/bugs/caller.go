@@ -55,10 +55,10 @@ func (c *Caller) Sync(client *cluster.Client) (time.Duration, error) {
 }
 
 // With returns callers with a bug.
-func With(bug Caller) func() cluster.Controller {
+func With(bug Caller, opts ...decide.Option) func() cluster.Controller {
 	return func() cluster.Controller {
 		next := bug
-		next.Caller = jobtest.NewCaller()
+		next.Caller = jobtest.NewCaller(opts...)
 		return &next
 	}
 }
@@ -67,12 +67,14 @@ func With(bug Caller) func() cluster.Controller {
 func Looking(how func(*cluster.View)) func() cluster.Controller { return With(Caller{View: how}) }
 
 // Asking returns callers with changed requests.
-func Asking(how func(*cluster.Request)) func() cluster.Controller { return With(Caller{Ask: how}) }
+func Asking(how func(*cluster.Request), opts ...decide.Option) func() cluster.Controller {
+	return With(Caller{Ask: how}, opts...)
+}
 
 // Deciding returns callers that decide with a function.
-func Deciding(how inside.Decider) func() cluster.Controller {
+func Deciding(how inside.Decider, opts ...decide.Option) func() cluster.Controller {
 	return func() cluster.Controller {
-		caller := jobtest.NewCaller()
+		caller := jobtest.NewCaller(opts...)
 		caller.Guard = nil // the referee is to find it
 		inside.Decide(caller.Machine, how)
 		return caller
@@ -80,18 +82,18 @@ func Deciding(how inside.Decider) func() cluster.Controller {
 }
 
 // Amended returns callers with changed decisions.
-func Amended(how func(decide.Snapshot, *decide.Decision)) func() cluster.Controller {
-	return Deciding(inside.Amended(how))
+func Amended(how func(decide.Snapshot, *decide.Decision), opts ...decide.Option) func() cluster.Controller {
+	return Deciding(inside.Amended(how), opts...)
 }
 
 // Spoiled returns callers whose first status write of each sync is changed.
-func Spoiled(how func(decide.Snapshot, *batchv1.JobStatus)) func() cluster.Controller {
+func Spoiled(how func(decide.Snapshot, *batchv1.JobStatus), opts ...decide.Option) func() cluster.Controller {
 	return Amended(func(s decide.Snapshot, d *decide.Decision) {
 		if d.Status != nil {
 			d.Status = d.Status.DeepCopy()
 			how(s, d.Status)
 		}
-	})
+	}, opts...)
 }
 
 // Rewriting returns callers with changed status patches.

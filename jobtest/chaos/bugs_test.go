@@ -29,8 +29,10 @@ import (
 type bug struct {
 	name       string
 	property   string // the properties that it may violate, one of which a run must report
+	says       string // what the report must say
 	controller func() cluster.Controller
 	job        func(*batchv1.JobSpec)
+	keys       tracking.Keys
 }
 
 var knownBugs = []bug{
@@ -105,11 +107,9 @@ var knownBugs = []bug{
 	{name: "k104666, UIDs leave the list while pods have the finalizer", property: "S1", controller: bugs.Spoiled(bugs.LeaveEarly)},
 	{name: "KEP-2307, finalizers are removed from uncounted pods", property: "S2", controller: bugs.Spoiled(bugs.ListNone)},
 	{name: "k109485, k119160, an end before all finalizers are removed", property: "S9 S11", controller: bugs.Spoiled(bugs.EndNow)},
-	{name: "k108645, k109429, k141329, the finalizer stays on pods of a Job that is over", property: "L2 L3", controller: bugs.Amended(func(s decide.Snapshot, d *decide.Decision) {
-		if s.Job.DeletionTimestamp != nil {
-			d.Strip = nil
-		}
-	})},
+	{name: "k108645, k109429, k141329, the finalizer stays on pods of a Job that is over", property: "L2 L3", controller: bugs.Amended(keepsFinalizers)},
+	{name: "finalizers are never removed", property: "L2", says: "the Job has not ended", controller: bugs.Amended(func(_ decide.Snapshot, d *decide.Decision) { d.Strip = nil })},
+	{name: "a pod gets its finalizer again when the Job has ended", property: "L3", says: "keeps its finalizer", controller: leaving},
 	{name: "the finalizer stays on pods that a Job leaves without a controller", property: "L3", controller: bugs.Looking(func(v *cluster.View) {
 		if v.Job == nil {
 			v.Pods = slices.DeleteFunc(slices.Clone(v.Pods), func(p *corev1.Pod) bool { return metav1.GetControllerOfNoCopy(p) == nil })
@@ -168,13 +168,10 @@ var knownBugs = []bug{
 
 	// Backoff, policy, deadline.
 	{name: "seen, no timer for indexes that back off", property: "L2 L5", controller: waiting(func(time.Duration) time.Duration { return 0 })},
-	{name: "k110239, k107226, one timer overwrites another", property: "L5", controller: waiting(func(d time.Duration) time.Duration { return 2 * d })},
-	{name: "annotations, a replacement forgets the failures", property: "S13", controller: bugs.Asking(func(q *cluster.Request) {
-		if q.Verb == cluster.Create && q.Pod.Annotations[batchv1.JobIndexFailureCountAnnotation] != "" {
-			q.Pod = q.Pod.DeepCopy()
-			q.Pod.Annotations[batchv1.JobIndexFailureCountAnnotation] = "0"
-		}
-	})},
+	{name: "there is no timer", property: "L5", says: "has set no requeue", controller: waiting(func(time.Duration) time.Duration { return 0 })},
+	{name: "k110239, k107226, one timer overwrites another", property: "L5", says: "has set a requeue for", controller: waiting(func(d time.Duration) time.Duration { return 2 * d })},
+	{name: "a timer is later than what it is for", property: "L5", says: "already sends requests", controller: waiting(func(d time.Duration) time.Duration { return 2 * d })},
+	{name: "annotations, a replacement forgets the failures", property: "S13", controller: bugs.Asking(startingAgain(batchv1.JobIndexFailureCountAnnotation))},
 	{name: "k70251, k92245, k60735, requeues count as failures", property: "S1", controller: bugs.Spoiled(bugs.AddFailure)},
 	{name: "k114391, parallelism bypasses the backoff", property: "S12", controller: func() cluster.Controller {
 		return jobtest.NewCaller(decide.Backoff(backoff.Policy{Base: time.Millisecond, Cap: time.Millisecond}))
@@ -224,7 +221,15 @@ var knownBugs = []bug{
 	})},
 	{name: "the end is changed", property: "S1 S8 S11", controller: bugs.With(bugs.Caller{Before: restless})},
 	{name: "a rejected status is sent again and again", property: "L4 S11", controller: bugs.Spoiled(func(_ decide.Snapshot, st *batchv1.JobStatus) { st.Active = -1 })},
-	{name: "a status is written in each sync", property: "L1", controller: alwaysWriting},
+	{name: "a pod is deleted under a wrong UID again and again", property: "L4", says: "is sent again unchanged", controller: bugs.With(bugs.Caller{Before: deletingAnother})},
+	{name: "a status is written in each sync", property: "L1", says: "still sends requests", controller: bugs.Amended(func(s decide.Snapshot, d *decide.Decision) {
+		if d.Status == nil && !referee.Ended(s.Job) {
+			d.Status = s.Job.Status.DeepCopy()
+		}
+	})},
+	{name: "a pod is patched in every third sync", property: "L1", says: "but sends one in the next", controller: everyThird},
+	{name: "no pod is read as ready", property: "L1", says: "the status says", controller: bugs.Looking(bugs.Changed(func(_ *batchv1.Job, p *corev1.Pod) { p.Status.Conditions = nil }))},
+	{name: "a Job whose pods have succeeded gets no verdict", property: "L1", says: "its status does not say so", controller: indifferent, job: plain},
 	{name: "patches have no UID", property: "S15", controller: bugs.Asking(func(q *cluster.Request) {
 		if q.Verb == cluster.Patch {
 			q.Patch = []byte(strings.ReplaceAll(string(q.Patch), `"uid":"`+string(q.UID)+`",`, ""))
@@ -281,14 +286,29 @@ var knownBugs = []bug{
 			}
 		}
 	})},
+
+	// The referee judges a controller with custom keys by these keys.
+	{name: "custom keys, finalizers are removed from uncounted pods", property: "S2", keys: ownKeys, controller: bugs.Spoiled(bugs.ListNone, decide.Keys(ownKeys))},
+	{name: "custom keys, the finalizer stays on pods of a Job that is over", property: "L2 L3", keys: ownKeys, controller: bugs.Amended(keepsFinalizers, decide.Keys(ownKeys))},
+	{name: "custom keys, a replacement forgets the failures", property: "S13", keys: ownKeys, controller: bugs.Asking(startingAgain(ownKeys.FailureCount), decide.Keys(ownKeys))},
 }
 
-// alwaysWriting writes a status in each sync.
-var alwaysWriting = bugs.Amended(func(s decide.Snapshot, d *decide.Decision) {
-	if d.Status == nil && !referee.Ended(s.Job) {
-		d.Status = s.Job.Status.DeepCopy()
+// keepsFinalizers removes no finalizers once the Job is deleted.
+func keepsFinalizers(s decide.Snapshot, d *decide.Decision) {
+	if s.Job.DeletionTimestamp != nil {
+		d.Strip = nil
 	}
-})
+}
+
+// startingAgain creates pods for an index as if none had failed.
+func startingAgain(failureCount string) func(*cluster.Request) {
+	return func(q *cluster.Request) {
+		if q.Verb == cluster.Create && q.Pod.Annotations[failureCount] != "" {
+			q.Pod = q.Pod.DeepCopy()
+			q.Pod.Annotations[failureCount] = "0"
+		}
+	}
+}
 
 // plain removes the backoff limit per index, and lets many pods fail.
 func plain(s *batchv1.JobSpec) {
@@ -427,6 +447,51 @@ func restless(_ *bugs.Caller, client *cluster.Client) {
 	}
 }
 
+// everyThird is a caller that patches a pod in every third sync.
+func everyThird() cluster.Controller {
+	syncs := 0
+	return bugs.With(bugs.Caller{Before: func(_ *bugs.Caller, client *cluster.Client) {
+		if syncs++; syncs%3 == 0 && len(client.Pods) > 0 {
+			_, _ = client.PatchPod(client.Pods[0], []byte(`{"metadata":{"uid":"`+string(client.Pods[0].UID)+`"}}`))
+		}
+	}})()
+}
+
+// indifferent is a caller that stops when all pods have succeeded, and stores no verdict.
+func indifferent() cluster.Controller {
+	caller := bugs.Rewriting(func(st map[string]any) { st["conditions"], st["completionTime"] = nil, nil })()
+	return syncing(func(client *cluster.Client) (time.Duration, error) {
+		if client.Job != nil && client.Job.Status.Succeeded == *client.Job.Spec.Completions {
+			return 0, nil
+		}
+		return caller.Sync(client)
+	})
+}
+
+// deletingAnother deletes a pod under a wrong UID.
+func deletingAnother(_ *bugs.Caller, client *cluster.Client) {
+	if len(client.Pods) > 0 {
+		_ = client.DeletePod(client.Pods[0], metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions("other")})
+	}
+}
+
+// leaving is a caller that adds the finalizer to a pod again when the Job has ended.
+func leaving() cluster.Controller {
+	caller := jobtest.NewCaller()
+	return syncing(func(client *cluster.Client) (time.Duration, error) {
+		if client.Job == nil || !referee.Ended(client.Job) {
+			return caller.Sync(client)
+		}
+		for _, pod := range client.Pods {
+			if !(tracking.Keys{}).HasFinalizer(pod) && pod.DeletionTimestamp == nil {
+				_, err := client.PatchPod(pod, []byte(`{"metadata":{"uid":"`+string(pod.UID)+`","finalizers":["`+batchv1.JobTrackingFinalizer+`"]}}`))
+				return 0, err
+			}
+		}
+		return 0, nil
+	})
+}
+
 // syncing is a controller that is a function.
 type syncing func(*cluster.Client) (time.Duration, error)
 
@@ -444,12 +509,13 @@ func TestPutBack(t *testing.T) {
 		t.Run(bug.name, func(t *testing.T) {
 			t.Parallel()
 			for seed := range enough {
-				cfg := Config{Seed: seed, Mode: Liveness, Controller: bug.controller, Retries: -1}
+				cfg := Config{Seed: seed, Mode: Liveness, Controller: bug.controller, Rules: referee.Rules{Keys: bug.keys}, Retries: -1}
 				if bug.job != nil {
 					cfg.Job = Job(seed)
 					bug.job(&cfg.Job.Spec)
 				}
-				if v := Run(cfg).Violation; v != nil && slices.Contains(strings.Fields(bug.property), v.Property) {
+				v := Run(cfg).Violation
+				if v != nil && slices.Contains(strings.Fields(bug.property), v.Property) && strings.Contains(v.Text, bug.says) {
 					t.Logf("seed %d: %v", seed, v)
 					return
 				}

@@ -3,7 +3,6 @@ package chaos
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +15,6 @@ import (
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/bugs"
 	"github.com/jobfate/jobfate/jobtest/cluster"
-	"github.com/jobfate/jobfate/jobtest/inside"
 	"github.com/jobfate/jobfate/jobtest/referee"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -64,48 +62,6 @@ func lifeWith(t *testing.T, keys tracking.Keys, names *strings.Replacer, seed ui
 		t.Fatal(r.Story)
 	}
 	return life
-}
-
-// The referee judges a controller with custom keys by these keys: it finds bugs.
-func TestOwnKeys_judged(t *testing.T) {
-	caller := func() *cluster.Caller { return jobtest.NewCaller(decide.Keys(ownKeys)) }
-	amended := func(how func(decide.Snapshot, *decide.Decision)) func() cluster.Controller {
-		return func() cluster.Controller {
-			c := caller()
-			inside.Decide(c.Machine, inside.Amended(how))
-			return c
-		}
-	}
-	for _, bug := range []struct {
-		name, property string
-		controller     func() cluster.Controller
-	}{
-		{"the finalizer is removed before the status is stored", "S2", amended(func(_ decide.Snapshot, d *decide.Decision) {
-			if d.Status != nil {
-				d.Status.UncountedTerminatedPods = nil
-			}
-		})},
-		{"finalizers stay after the end", "L2 L3", amended(func(s decide.Snapshot, d *decide.Decision) {
-			if s.Job.DeletionTimestamp != nil {
-				d.Strip = nil
-			}
-		})},
-		{"the failure count of an index starts again", "S13", func() cluster.Controller {
-			return &bugs.Caller{Caller: caller(), Ask: func(q *cluster.Request) {
-				if q.Verb == cluster.Create && q.Pod.Annotations[ownKeys.FailureCount] != "" {
-					q.Pod = q.Pod.DeepCopy()
-					q.Pod.Annotations[ownKeys.FailureCount] = "0"
-				}
-			}}
-		}},
-	} {
-		r := firstOf(400, func(seed uint64) Config {
-			return Config{Seed: seed, Mode: Mode(seed % 2), Rules: referee.Rules{Keys: ownKeys}, Controller: bug.controller}
-		})
-		if r.Violation == nil || !slices.Contains(strings.Fields(bug.property), r.Violation.Property) {
-			t.Errorf("%s: got %v, want a violation of %s", bug.name, r.Violation, bug.property)
-		}
-	}
 }
 
 // toOwn puts custom keys in the place of those that a controller of Kubernetes uses on pods.
