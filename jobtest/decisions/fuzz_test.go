@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/internal/fuzztest"
+	"github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/decidetest"
 	"github.com/jobfate/jobfate/validation"
@@ -130,62 +132,38 @@ func checkStatuses(t fatal, job *batchv1.Job, d decide.Decision, s decide.Settle
 // garble changes a snapshot into one that no API server would accept: with fields that are
 // unset, at the end of their range, or contradictory.
 func garble(t *rapid.T, s decide.Snapshot) decide.Snapshot {
-	number := func(label string) *int32 {
-		return rapid.SampledFrom([]*int32{nil, new(int32(-1)), new(int32(0)), new(int32(1)), new(int32(3)), new(int32(math.MaxInt32 - 1)), new(int32(math.MaxInt32))}).Draw(t, label)
-	}
-	instant := func(label string) *metav1.Time {
-		at := []time.Time{s.Now, s.Now.Add(time.Hour), time.Unix(1<<40, 0), time.Unix(-1<<40, 0)}
-		if i := rapid.IntRange(-1, len(at)-1).Draw(t, label); i >= 0 {
-			return new(metav1.NewTime(at[i]))
+	from := podtest.DrawJob(t)
+	garbleFields(t, &s.Job.Spec, &from.Spec)
+	garbleFields(t, &s.Job.Status, &from.Status)
+	instant := podtest.OneOf(t, "instant", s.Now, s.Now.Add(time.Hour), time.Unix(1<<40, 0), time.Unix(-1<<40, 0))
+	at := new(metav1.NewTime(instant))
+	switch rapid.IntRange(0, 6).Draw(t, "change") {
+	case 0:
+		s.Job.Spec.ActiveDeadlineSeconds = new(podtest.OneOf[int64](t, "deadline", 0, math.MaxInt64))
+	case 1:
+		s.Job.Status.StartTime = at
+	case 2:
+		s.Job.Status.CompletionTime = at
+	case 3:
+		for _, pod := range s.Pods {
+			pod.Annotations, pod.CreationTimestamp, pod.DeletionTimestamp = nil, metav1.Time{}, podtest.OneOf(t, "deletion", nil, at)
 		}
-		return nil
-	}
-	spec, st := &s.Job.Spec, &s.Job.Status
-	for range rapid.IntRange(1, 6).Draw(t, "changes") {
-		switch rapid.IntRange(0, 15).Draw(t, "change") {
-		case 0:
-			spec.Parallelism = number("parallelism")
-		case 1:
-			spec.Completions = number("completions")
-		case 2:
-			spec.BackoffLimit, spec.BackoffLimitPerIndex = number("backoffLimit"), number("backoffLimitPerIndex")
-		case 3:
-			spec.MaxFailedIndexes = number("maxFailedIndexes")
-		case 4:
-			spec.CompletionMode = rapid.SampledFrom([]*batchv1.CompletionMode{nil, new(batchv1.CompletionMode("x")), new(batchv1.IndexedCompletion)}).Draw(t, "mode")
-		case 5:
-			spec.ActiveDeadlineSeconds = rapid.SampledFrom([]*int64{nil, new(int64(0)), new(int64(math.MaxInt64)), new(int64(-1))}).Draw(t, "deadline")
-		case 6:
-			spec.Selector, spec.Template = nil, corev1.PodTemplateSpec{}
-		case 7:
-			st.StartTime, st.CompletionTime = instant("start"), instant("completion")
-		case 8:
-			st.Ready, st.Terminating = number("ready"), number("terminating")
-		case 9:
-			st.Succeeded, st.Failed = rapid.Int32().Draw(t, "succeeded"), rapid.Int32().Draw(t, "failed")
-		case 10:
-			st.FailedIndexes, st.CompletedIndexes = new(rapid.StringMatching("[0-9,-]{0,8}").Draw(t, "failedIndexes")), rapid.StringMatching("[0-9,-]{0,8}").Draw(t, "completedIndexes")
-		case 11:
-			c := batchv1.JobCondition{
-				Type:   rapid.SampledFrom([]batchv1.JobConditionType{batchv1.JobSuspended, batchv1.JobFailureTarget, batchv1.JobSuccessCriteriaMet, batchv1.JobComplete, "x"}).Draw(t, "condition"),
-				Status: rapid.SampledFrom([]corev1.ConditionStatus{corev1.ConditionTrue, corev1.ConditionFalse, "x"}).Draw(t, "condition is"),
-			}
-			st.Conditions = append(st.Conditions, c, c)
-		case 12:
-			spec.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: make([]batchv1.PodFailurePolicyRule, 2)}
-		case 13:
-			spec.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: number("succeededCount"), SucceededIndexes: new("9-3")}, {}}}
-		case 14:
-			for _, pod := range s.Pods {
-				pod.Annotations, pod.CreationTimestamp, pod.DeletionTimestamp = nil, metav1.Time{}, instant("deletion")
-			}
-		case 15:
-			if now := instant("now"); now != nil {
-				s.Now = now.Time
-			}
-		}
+	case 4:
+		s.Now = instant
+	case 5:
+		s.Job.Spec.Selector, s.Job.Spec.Template = nil, corev1.PodTemplateSpec{}
 	}
 	return s
+}
+
+// garbleFields replaces some fields of a struct.
+func garbleFields[T any](t *rapid.T, of, with *T) {
+	fields, others := reflect.ValueOf(of).Elem(), reflect.ValueOf(with).Elem()
+	for i := range fields.NumField() {
+		if podtest.OneIn(t, 8, "garble "+fields.Type().Field(i).Name) {
+			fields.Field(i).Set(others.Field(i))
+		}
+	}
 }
 
 // decisionHolds draws a snapshot as the API server would store it, and garbles half of them.
