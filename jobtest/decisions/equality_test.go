@@ -47,19 +47,9 @@ func (o *observer) feed(name string, pod *corev1.Pod) {
 
 // decide returns the decision of the Machine, after comparing it with one from scratch.
 func (o *observer) decide() (d decide.Decision, diff string) {
-	var failed bool
-	inside.Decide(o.machine, func(s decide.Snapshot, option decide.Option,
-		usual inside.Usual) (decide.Decision, error) {
-		s.InFlight, s.Backoff, s.LastStatus = o.in.InFlight, o.in.Backoff, o.in.LastStatus
-		got, err := usual(s)
-		s.Pods = o.pods
-		want, wantErr := decide.Job(s, option)
-		if failed = err != nil; failed != (wantErr != nil) {
-			diff = fmt.Sprintf("the Machine: %v, from scratch: %v", err, wantErr)
-		}
-		if !failed && wantErr == nil {
-			diff = slowpath.Diff(got, want)
-		}
+	inside.Decide(o.machine, func(s decide.Snapshot, option decide.Option, usual inside.Usual) (got decide.Decision, err error) {
+		s.Pods, s.InFlight, s.Backoff, s.LastStatus = o.pods, o.in.InFlight, o.in.Backoff, o.in.LastStatus
+		got, diff, err = slowpath.Compared(s, option, usual)
 		return got, err
 	})
 	*inside.Memory(o.machine) = memory.Memory{Job: o.in.Job.UID}

@@ -28,21 +28,22 @@ func Check(m *machine.Machine, one uint32) {
 		if decisions.Add(1)%one != 0 {
 			return usual(s)
 		}
-		return compared(s, o, usual)
+		d, diff, err := Compared(s, o, usual)
+		if diff != "" {
+			panic("the Machine's decision differs from a decision from scratch:\n" + diff)
+		}
+		return d, err
 	})
 }
 
-func compared(s decide.Snapshot, o decide.Option, usual inside.Usual) (decide.Decision, error) {
-	got, err := usual(s)
+// Compared returns the usual decision, and how it or its error differs from a decision from scratch.
+func Compared(s decide.Snapshot, o decide.Option, usual inside.Usual) (got decide.Decision, diff string, err error) {
+	got, err = usual(s)
 	want, wantErr := decide.Job(s, o)
 	if text, wantText := fmt.Sprint(err), fmt.Sprint(wantErr); text != wantText {
-		panic(fmt.Sprintf("the Machine's decision returns error %s, a decision from scratch returns %s", text,
-			wantText))
+		diff = fmt.Sprintf("error: got %s, want %s\n", text, wantText)
 	}
-	if diff := Diff(got, want); diff != "" {
-		panic("the Machine's decision differs from a decision from scratch:\n" + diff)
-	}
-	return got, err
+	return got, diff + Diff(got, want), err
 }
 
 // Diff describes how two decisions on the same snapshot differ, their facts included. It returns
