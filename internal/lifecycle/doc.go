@@ -8,7 +8,5 @@
 //
 // A condition counts only if its status is True.
 //
-// [ReadIndexes], [Equal] and [Patch] are for the packages that read and write statuses.
-//
 // The package works with numbers of pods and with conditions, not with pods.
 package lifecycle
