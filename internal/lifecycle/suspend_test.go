@@ -51,6 +51,7 @@ func TestSuspend(t *testing.T) {
 		{"still not suspended", started(-5, resumed(-5)), false, started(-5, resumed(-5)), false},
 		{"suspended again", started(-5, resumed(-5)), true, having(suspended(0)), true},
 		{"another client wrote the condition: the start time stays", started(-5, No(batchv1.JobSuspended)), false, started(-5, resumed(0)), true},
+		{"neither True nor False", having(edited(func(c *batchv1.JobCondition) { c.Status = "Unknown" })), true, having(suspended(0)), true},
 		{"another reason", having(edited(func(c *batchv1.JobCondition) { c.Reason = "R" })), true, having(suspended(0)), true},
 		{"another message", having(edited(func(c *batchv1.JobCondition) { c.Message = "M" })), true, having(suspended(0)), true},
 	} {
