@@ -156,23 +156,3 @@ func TestCacheReads(t *testing.T) {
 		t.Errorf("the error is %v, want NotFound", err)
 	}
 }
-
-// A write based on a stale version is a conflict. A live read returns the current version.
-func TestCacheStaleWrite(t *testing.T) {
-	s := kube.New(kube.Options{})
-	cache, c := lagging(t, s)
-	live, err := s.Client("live", scheme.Scheme, nil)
-	must(t, err)
-	must(t, c.Create(t.Context(), configMap("a", "1")))
-	cache.CatchUp()
-	kube.Edit(s, "default", "a", func(m *corev1.ConfigMap) { m.Data = map[string]string{"x": "2"} })
-	var old, now corev1.ConfigMap
-	key := client.ObjectKey{Namespace: "default", Name: "a"}
-	must(t, c.Get(t.Context(), key, &old))
-	if err := c.Update(t.Context(), &old); !apierrors.IsConflict(err) {
-		t.Errorf("the error is %v, want a conflict", err)
-	}
-	if err := live.Get(t.Context(), key, &now); err != nil || now.Data["x"] != "2" {
-		t.Errorf("the live reader shows %v, %v", now.Data, err)
-	}
-}

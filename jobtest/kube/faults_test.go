@@ -71,6 +71,7 @@ func TestFaults(t *testing.T) {
 				s := kube.New(kube.Options{})
 				tries := once(s, "create", test.verdict)
 				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+				start := time.Now()
 				defer cancel()
 				pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: newJob("a").Spec.Template.Spec}
 				_, err := kubernetes.NewForConfigOrDie(s.Config()).CoreV1().Pods("default").Create(ctx, pod, metav1.CreateOptions{})
@@ -80,29 +81,15 @@ func TestFaults(t *testing.T) {
 				if _, stored := kube.Get[*corev1.Pod](s, "default", "a"); stored != test.stored {
 					t.Errorf("stored = %t, want %t", stored, test.stored)
 				}
+				if seconds, _ := apierrors.SuggestsClientDelay(test.verdict.Err); time.Since(start) < time.Duration(seconds)*time.Second {
+					t.Errorf("the client waited %s, want %d s", time.Since(start), seconds)
+				}
 				if *tries != test.tries {
 					t.Errorf("asked %d times, want %d", *tries, test.tries)
 				}
 			})
 		})
 	}
-}
-
-// A client that gets 429 waits for the time in Retry-After.
-func TestTooManyRequests(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := kube.New(kube.Options{})
-		refusal := apierrors.NewTooManyRequests("slow down", 7)
-		s.Intercept(func(*kube.Request) kube.Verdict { return kube.Verdict{Err: refusal} })
-		start := time.Now()
-		_, err := kubernetes.NewForConfigOrDie(s.Config()).CoreV1().Pods("default").Get(t.Context(), "a", metav1.GetOptions{})
-		if seconds, ok := apierrors.SuggestsClientDelay(err); !apierrors.IsTooManyRequests(err) || !ok || seconds != 7 {
-			t.Errorf("the error is %v, a delay of %d s", err, seconds)
-		}
-		if waited := time.Since(start); waited < 7*time.Second {
-			t.Errorf("the client tried for %s", waited)
-		}
-	})
 }
 
 // Changes by the Intercept function happen before the request.
