@@ -151,20 +151,6 @@ func TestExplanation_podsOfAnIndex(t *testing.T) {
 	}
 }
 
-// The reasons for deletions are named once each.
-func TestExplanation_deletionsForSeveralReasons(t *testing.T) {
-	job := decidetest.SpecJob(t, "completions: 2\nparallelism: 2\ncompletionMode: Indexed")
-	pods := []*corev1.Pod{
-		named("job-p0", job, 1, corev1.PodRunning), named("job-p1", job, 1, corev1.PodRunning),
-		named("job-p2", job, 1, corev1.PodRunning), named("job-p3", job, 2, corev1.PodRunning),
-	}
-	*job.Spec.Parallelism = 1
-	r := explained(t, job, pods...).Job()
-	if want := "deleting 3 of 4 active pods, because another pod of the index is active, or the Job needs fewer"; r.Text != want {
-		t.Errorf("got %s, want %s", r.Text, want)
-	}
-}
-
 // LastFailure is about the failed pod that finished last, whatever the order of the pods.
 func TestExplanation_LastFailure(t *testing.T) {
 	job := decidetest.SpecJob(t, "completions: 5\npodFailurePolicy: {rules: [{action: Count, onExitCodes: {operator: In, values: [7]}}]}")
@@ -331,7 +317,7 @@ podFailurePolicy:
 	}
 }
 
-// The reason names what the caps leave, and what is not observed. Its times are in UTC, whatever zone the clock shows.
+// The reason names what the caps leave, what is not observed, and each reason for deletions once. Its times are in UTC, whatever zone the clock shows.
 func TestExplanation_reasonOfTheJob(t *testing.T) {
 	cet := time.FixedZone("CET", 3600)
 	for _, test := range []struct {
@@ -350,6 +336,11 @@ func TestExplanation_reasonOfTheJob(t *testing.T) {
 			change: func(s *decide.Snapshot) { s.InFlight.Creations = 1 },
 			want: "the Job fails: BackoffLimitExceeded: Job has reached the specified backoff limit; deleting 1 pod; " +
 				"the condition is set once all pods are observed and deleted"},
+		{spec: "completions: 4\nparallelism: 1\ncompletionMode: Indexed", pods: slices.Repeat([]corev1.PodPhase{corev1.PodRunning}, 4),
+			change: func(s *decide.Snapshot) {
+				s.Pods[1].Annotations[batchv1.JobCompletionIndexAnnotation] = "0"
+				s.Pods[2].Annotations[batchv1.JobCompletionIndexAnnotation] = "0"
+			}, want: "deleting 3 of 4 active pods, because another pod of the index is active, or the Job needs fewer"},
 		{spec: "completions: 1", pods: []corev1.PodPhase{corev1.PodFailed}, change: func(s *decide.Snapshot) { s.Now = s.Now.In(cet) },
 			want: "backing off until 12:00:10Z after 1 failure"},
 	} {
