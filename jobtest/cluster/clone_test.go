@@ -23,20 +23,11 @@ func newStage(t *testing.T, pods int32) (*cluster.Cluster, *cluster.Cache) {
 	return c, c.NewCache(true)
 }
 
-func run(t *testing.T, c *cluster.Cluster, controller cluster.Controller, cache *cluster.Cache) cluster.Outcome {
-	t.Helper()
-	out := c.Run(controller, cache)
-	if out.Err != nil {
-		t.Fatal(out.Err)
-	}
-	return out
-}
-
 // A clone and its cache are independent of the original.
 func TestClone(t *testing.T) {
 	c, _ := newStage(t, 2)
 	cache, caller := c.NewCache(false), newCaller()
-	run(t, c, caller, cache)
+	must(t, c.Run(caller, cache).Err)
 	other := c.Clone()
 	late := cache.Clone(other)
 	other.End("pod-1", 0)
@@ -60,7 +51,7 @@ func TestClone(t *testing.T) {
 func TestTimes(t *testing.T) {
 	c, cache := newStage(t, 1)
 	c.Now = noon.Add(1500 * time.Millisecond)
-	run(t, c, newCaller(), cache)
+	must(t, c.Run(newCaller(), cache).Err)
 	c.Start("pod-1")
 	status := c.Job().Status.DeepCopy()
 	status.StartTime.Time = status.StartTime.Add(300 * time.Millisecond)
@@ -70,7 +61,7 @@ func TestTimes(t *testing.T) {
 		_, err := client.UpdateStatus(job)
 		return err
 	})
-	run(t, c, controller, cache)
+	must(t, c.Run(controller, cache).Err)
 	pod := c.Pod("pod-1")
 	for what, at := range map[string]time.Time{"creation": pod.CreationTimestamp.Time, "pod start": pod.Status.StartTime.Time, "Job start": c.Job().Status.StartTime.Time} {
 		if want := noon.Add(time.Second); !at.Equal(want) {
@@ -89,7 +80,7 @@ func (f controllerFunc) Sync(client *cluster.Client) (time.Duration, error) { re
 // A pod becomes ready and unready. A call that changes nothing stores no new version.
 func TestReady(t *testing.T) {
 	c, cache := newStage(t, 1)
-	run(t, c, newCaller(), cache)
+	must(t, c.Run(newCaller(), cache).Err)
 	c.Start("pod-1")
 	version := c.Pod("pod-1").ResourceVersion
 	c.Ready("pod-1", corev1.ConditionTrue)
@@ -97,7 +88,7 @@ func TestReady(t *testing.T) {
 		t.Errorf("a ready pod that becomes ready is at version %s, want %s", got, version)
 	}
 	c.Ready("pod-1", corev1.ConditionFalse)
-	run(t, c, newCaller(), cache)
+	must(t, c.Run(newCaller(), cache).Err)
 	if ready := *c.Job().Status.Ready; ready != 0 {
 		t.Errorf("%d pods are ready, want 0", ready)
 	}

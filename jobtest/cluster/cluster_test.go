@@ -28,21 +28,12 @@ func newCaller() *cluster.Caller {
 	return c
 }
 
-func newCluster(t *testing.T, completions int32) *cluster.Cluster {
-	t.Helper()
-	job := jobNamed("default", "job")
-	job.Spec.Completions = &completions
-	c, err := cluster.New(job, noon)
-	must(t, err)
-	return c
-}
-
 // A cache that goes back in time claims to be complete up to no later version than it shows, and
 // can catch up.
 func TestNewCacheAt_catchesUp(t *testing.T) {
-	c := newCluster(t, 1)
+	c, live := newStage(t, 1)
 	c.History = 20
-	live, caller := c.NewCache(true), newCaller()
+	caller := newCaller()
 	c.Run(caller, live)
 	uid := c.Pods()[0].UID
 	c.End(uid, 0)
@@ -72,8 +63,8 @@ func TestPatchStatus(t *testing.T) {
 		Active: 2, Ready: new(int32(1)), Terminating: new(int32(1)),
 		UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Failed: nil, Succeeded: nil},
 	}}
-	stored := newCluster(t, 3).Job()
-	job.ObjectMeta, job.Spec = *stored.ObjectMeta.DeepCopy(), *stored.Spec.DeepCopy()
+	c, _ := newStage(t, 3)
+	job.ObjectMeta, job.Spec = *c.Job().ObjectMeta.DeepCopy(), *c.Job().Spec.DeepCopy()
 	before := job.DeepCopy()
 	got, err := cluster.PatchStatus(job, []byte(`{"status":{"active":null,"ready":0,"startTime":"2026-01-01T12:00:00Z",`+
 		`"uncountedTerminatedPods":{"failed":["a"]},"conditions":[{"type":"X","status":"True"}]}}`))
@@ -98,8 +89,8 @@ func TestPatchStatus(t *testing.T) {
 // refused. (Found by chaos.)
 func TestCaller_noAdoptionOnAStaleView(t *testing.T) {
 	for _, counted := range []string{"before the read", "after the read"} {
-		c := newCluster(t, 3)
-		live, caller := c.NewCache(true), newCaller()
+		c, live := newStage(t, 3)
+		caller := newCaller()
 		c.Run(caller, live)
 		uid := c.Pods()[0].UID
 		c.End(uid, 0)

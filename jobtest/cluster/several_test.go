@@ -22,19 +22,17 @@ func jobNamed(namespace, name string) *batchv1.Job {
 // collection deletes only the pods of the deleted Job.
 func TestSeveralJobs(t *testing.T) {
 	a, b := types.NamespacedName{Namespace: "default", Name: "a"}, types.NamespacedName{Namespace: "other", Name: "a"}
-	c := newCluster(t, 1)
+	c, cache := newStage(t, 1)
 	for _, name := range []types.NamespacedName{a, b} {
 		must(t, c.CreateJob(jobNamed(name.Namespace, name.Name)))
 		if err := c.CreateJob(jobNamed(name.Namespace, name.Name)); err == nil {
 			t.Errorf("%s is created twice", name)
 		}
 	}
-	callers, cache := &cluster.Callers{New: newCaller}, c.NewCache(true)
+	callers := &cluster.Callers{New: newCaller}
 	sync := func(name types.NamespacedName) {
 		c.Focus(name)
-		if out := c.Run(callers, cache); out.Err != nil {
-			t.Fatal(out.Err)
-		}
+		must(t, c.Run(callers, cache).Err)
 	}
 	sync(a)
 	sync(b)
