@@ -352,11 +352,3 @@ func TestInput_completeAndFailed(t *testing.T) {
 		t.Errorf("status %v, %d to strip, %q; want none, 1, Failed", d.Status, len(d.Strip), explain.Of(d).Job().Text)
 	}
 }
-
-// Nil options and arguments are ignored.
-func TestInput_nilArguments(t *testing.T) {
-	job := decidetest.SpecJob(t, "completions: 1")
-	for _, opt := range []decide.Option{{}, decide.FailurePolicy(nil), decide.RuleNames()} {
-		decidetest.MustDecide(t, decide.Snapshot{Job: job, Now: jobtest.Noon()}, opt)
-	}
-}

@@ -80,8 +80,8 @@ func TestOptions_keys(t *testing.T) {
 	}
 }
 
-// The option FailurePolicy replaces the policy of the Job. With a policy, only failed pods are
-// replaced.
+// The option FailurePolicy replaces the policy of the Job. A nil policy, no names and the zero Option have no effect.
+// With a policy, only failed pods are replaced.
 func TestOptions_withFailurePolicy(t *testing.T) {
 	spec := "completions: 1\npodFailurePolicy: {rules: [{action: FailJob, onExitCodes: {operator: In, values: [1]}}]}"
 	named := &failurepolicy.Spec{Rules: []failurepolicy.Rule{
@@ -94,6 +94,7 @@ func TestOptions_withFailurePolicy(t *testing.T) {
 		want string
 	}{
 		{nil, "PodFailurePolicy"},
+		{[]decide.Option{{}}, "PodFailurePolicy"},
 		{[]decide.Option{decide.GranularReasons()}, "PodFailurePolicy_0"},
 		{[]decide.Option{decide.RuleNames("Mine")}, "PodFailurePolicy_Mine"},
 		{[]decide.Option{decide.RuleNames()}, "PodFailurePolicy_0"},
@@ -273,16 +274,13 @@ func TestReasonOfTheCondition(t *testing.T) {
 // Once the API has names of rules, a caller that reads Jobs as unstructured finds them in the field, and the Go
 // types drop them. Names of the field win over those of RuleNames, whatever the order of the options.
 func TestRuleNames_besideTheField(t *testing.T) {
-	rules := "{rules: [{name: Field, action: FailJob, onExitCodes: {operator: In, values: [1]}}]}"
-	converter, named := runtime.DefaultUnstructuredConverter, map[string]any{}
-	stored, err := converter.ToUnstructured(decidetest.SpecJob(t, "completions: 1\npodFailurePolicy: "+rules))
-	if err := errors.Join(err, yaml.Unmarshal([]byte(rules), &named),
-		unstructured.SetNestedMap(stored, named, "spec", "podFailurePolicy")); err != nil {
+	const text = "completions: 1\npodFailurePolicy: {rules: [{name: Field, action: FailJob, onExitCodes: {operator: In, values: [1]}}]}"
+	job, stored, policy := decidetest.SpecJob(t, text), map[string]any{}, &failurepolicy.Spec{}
+	if err := yaml.Unmarshal([]byte(text), &stored); err != nil {
 		t.Fatal(err)
 	}
-	job, policy := &batchv1.Job{}, &failurepolicy.Spec{}
-	field, _, err := unstructured.NestedMap(stored, "spec", "podFailurePolicy")
-	if err := errors.Join(err, converter.FromUnstructured(stored, job), converter.FromUnstructured(field, policy)); err != nil {
+	field, _, err := unstructured.NestedMap(stored, "podFailurePolicy")
+	if err := errors.Join(err, runtime.DefaultUnstructuredConverter.FromUnstructured(field, policy)); err != nil {
 		t.Fatal(err)
 	}
 	s := decide.Snapshot{Job: job, Pods: []*corev1.Pod{decidetest.PodIn(job, 1, corev1.PodFailed)}, Now: job.CreationTimestamp.Time}
