@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/internal/classify"
@@ -39,7 +38,7 @@ func TestRandom_count(t *testing.T) {
 		w := drawWorld(t)
 		job := w.job()
 		if ending := rapid.SampledFrom([]batchv1.JobConditionType{"", "", batchv1.JobSuccessCriteriaMet, batchv1.JobFailureTarget}).Draw(t, "ending"); ending != "" {
-			job.Status.Conditions = []batchv1.JobCondition{Condition(ending, corev1.ConditionTrue)}
+			job.Status.Conditions = []batchv1.JobCondition{Yes(ending)}
 		}
 		if OneIn(t, 5, "deleting") {
 			job.DeletionTimestamp = new(After(0))

@@ -23,7 +23,7 @@ func TestRelation(t *testing.T) {
 	deletedJob := func(job *batchv1.Job) { job.DeletionTimestamp = new(After(0)) }
 	finishedJob := Has(batchv1.JobFailed)
 	notFinishedJob := func(job *batchv1.Job) {
-		job.Status.Conditions = []batchv1.JobCondition{Condition(batchv1.JobFailed, corev1.ConditionFalse), Condition(batchv1.JobFailureTarget, corev1.ConditionTrue)}
+		job.Status.Conditions = []batchv1.JobCondition{No(batchv1.JobFailed), Yes(batchv1.JobFailureTarget)}
 	}
 	for _, tc := range []struct {
 		reason string

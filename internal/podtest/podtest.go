@@ -71,17 +71,9 @@ type Edit func(*corev1.Pod)
 
 // Pod returns a running pod of the Job "job" that carries the finalizer.
 func Pod(uid string, edits ...Edit) *corev1.Pod {
-	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: "ns", Name: "pod-" + uid, UID: types.UID(uid), ResourceVersion: "7",
-			Labels:     map[string]string{"app": "job"},
-			Finalizers: []string{batchv1.JobTrackingFinalizer},
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(NewJob(),
-				batchv1.SchemeGroupVersion.WithKind("Job"))},
-			CreationTimestamp: After(-60),
-		},
-		Status: corev1.PodStatus{Phase: corev1.PodRunning},
-	}
+	pod := PodOf(NewJob(), uid, "7")
+	pod.Name, pod.Labels = "pod-"+uid, map[string]string{"app": "job"}
+	pod.CreationTimestamp, pod.Status.Phase = After(-60), corev1.PodRunning
 	for _, e := range edits {
 		e(pod)
 	}
@@ -155,11 +147,6 @@ func Index(text string) Edit { return Annotation(batchv1.JobCompletionIndexAnnot
 // Failures sets the annotation with the failure count of the index.
 func Failures(text string) Edit { return Annotation(batchv1.JobIndexFailureCountAnnotation, text) }
 
-// Condition returns a condition of a Job.
-func Condition(t batchv1.JobConditionType, status corev1.ConditionStatus) batchv1.JobCondition {
-	return batchv1.JobCondition{Type: t, Status: status}
-}
-
 // Indexed makes a Job Indexed.
 func Indexed(completions int32) func(*batchv1.Job) {
 	return func(job *batchv1.Job) {
@@ -175,9 +162,7 @@ func PerIndex(limit int32) func(*batchv1.Job) {
 // Has adds conditions that are True.
 func Has(types ...batchv1.JobConditionType) func(*batchv1.Job) {
 	return func(job *batchv1.Job) {
-		for _, t := range types {
-			job.Status.Conditions = append(job.Status.Conditions, Condition(t, corev1.ConditionTrue))
-		}
+		job.Status.Conditions = append(job.Status.Conditions, Each(types, Yes)...)
 	}
 }
 

@@ -140,25 +140,21 @@ func Settle(d decide.Decision, gone ...*corev1.Pod) decide.Settled {
 func Inputs(m jobtest.Mix) *rapid.Generator[decide.Snapshot] {
 	return rapid.Custom(func(t *rapid.T) decide.Snapshot {
 		in := jobtest.Snapshots(m).Draw(t, "snapshot")
-		if oneIn(t, 6, "unobserved creations") {
+		if podtest.OneIn(t, 6, "unobserved creations") {
 			in.InFlight.Creations = rapid.IntRange(1, 2).Draw(t, "creations")
 		}
-		if oneIn(t, 12, "unobserved deletions") {
+		if podtest.OneIn(t, 12, "unobserved deletions") {
 			in.InFlight.Deletions = rapid.IntRange(1, 2).Draw(t, "deletions")
 		}
-		if oneIn(t, 6, "unobserved removals") {
+		if podtest.OneIn(t, 6, "unobserved removals") {
 			for _, pod := range in.Pods {
-				if oneIn(t, 3, "removal unobserved") {
+				if podtest.OneIn(t, 3, "removal unobserved") {
 					in.InFlight.Stripped = append(in.InFlight.Stripped, pod.UID)
 				}
 			}
 		}
 		return in
 	})
-}
-
-func oneIn(t *rapid.T, n int, label string) bool {
-	return rapid.IntRange(0, n-1).Draw(t, label) == n-1
 }
 
 // ToJSON returns a value as indented JSON.
