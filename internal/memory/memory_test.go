@@ -41,17 +41,9 @@ func TestMemory_unknown(t *testing.T) {
 	}
 }
 
-// The last status of another Job does not count, not even if it has the same counts.
+// A status of another process has other counters, or other UIDs in its lists. Nil and empty lists are the same. The last
+// status of another Job does not count, not even if it has the same counts.
 func TestIsForeign(t *testing.T) {
-	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{UID: "b"}, Status: batchv1.JobStatus{Failed: 3}}
-	for uid, want := range map[types.UID]bool{"a": true, "b": false} {
-		m := Memory{Job: uid, Known: "5", Counted: CountedBy(&job.Status)}
-		podtest.Same(t, fmt.Sprintf("Memory of %s: IsForeign", uid), m.IsForeign(job, "5"), want)
-	}
-}
-
-// A status of another process has other counters, or other UIDs in its lists. Nil and empty lists are the same.
-func TestIsForeign_lists(t *testing.T) {
 	lists := func(succeeded, failed []types.UID) *batchv1.UncountedTerminatedPods {
 		return &batchv1.UncountedTerminatedPods{Succeeded: succeeded, Failed: failed}
 	}
@@ -79,6 +71,8 @@ func TestIsForeign_lists(t *testing.T) {
 			podtest.Same(t, fmt.Sprintf("%s, version %s: IsForeign", name, version), m.IsForeign(job, version), want)
 		}
 	}
+	m := Memory{Job: "another", Known: "5", Counted: CountedBy(&own)}
+	podtest.Same(t, "the same, of another Job: IsForeign", m.IsForeign(&batchv1.Job{Status: own}, "5"), true)
 }
 
 // The creation of a pod that was deleted or freed since was observed, even if a view is older.
