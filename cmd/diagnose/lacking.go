@@ -141,6 +141,26 @@ func (f *facts) have(name string, counts func(*corev1.Pod) bool) string {
 	return f.holding[name]
 }
 
+// onNode matches the provisioners of volumes that are a part of one node.
+var onNode = regexp.MustCompile(`local|hostpath|lvm|no-provisioner`)
+
+// volumeDown finds that a volume of the pod is a part of a node that is not ready.
+func volumeDown(p *podFacts) sign {
+	s := unschedulable("PersistentVolume's node affinity", "volume node affinity conflict")(p)
+	for _, name := range p.f.claims(p.Pod) {
+		notes := p.f.find("PersistentVolumeClaim", p.Namespace, name).at("metadata", "annotations")
+		node := notes.text("volume.kubernetes.io/selected-node")
+		if s.text != "" && onNode.MatchString(notes.text("volume.kubernetes.io/storage-provisioner")) &&
+			slices.Contains(p.f.down(), node) {
+			s.node = node
+			s.text = strings.TrimSuffix(s.text, ".") + "; PersistentVolumeClaim " + name + " is on the disk of node " +
+				node + ", which is not ready"
+			return s
+		}
+	}
+	return sign{}
+}
+
 // The number of nodes in a message of the scheduler, and a resource that they lack (plugins/noderesources/fit.go).
 var (
 	nodesOf      = regexp.MustCompile(`^0/(\d+) nodes are available: `)

@@ -54,7 +54,7 @@ var accountSayings = []saying{
 	{[]string{"expiredtoken", "invalidclienttokenid", "token is expired", "token has expired", "token expired",
 		"password authentication failed", "access denied for user", "authentication failed", "authentication required",
 		"unauthorized", "401 client error", "http 401", "unauthenticated", "invalid credentials", "publickey)",
-		"incorrect username or password", "user account has been*locked", "could not read username",
+		"invalidcredentials", "incorrect username or password", "user account has been*locked", "could not read username",
 		"invalid username or password", "bad credentials", "login incorrect", "ora-01017", "noauth", "wrongpass",
 		"signaturedoesnotmatch", "invalidaccesskeyid", "invalid_grant", "invalid_client", "invalid api key",
 		"api key not valid", "incorrect api key", "login failed for user"},

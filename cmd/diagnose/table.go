@@ -310,6 +310,9 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 	{means: "another pod has a claim that one pod alone may use",
 		advice: "Wait until that pod has ended, or give the pods claims of their own (ReadWriteOncePod).",
 		pod:    claimTaken},
+	{means: "a volume of the pods is a part of a node that is not ready",
+		advice: "Bring node NODE back: the volume and its data are there. Only if the data may go, delete the claim, " +
+			"and create it again.", pod: volumeDown},
 	{means: "nodes cannot have a volume of the pods",
 		advice: "Look at the volumes in the message: their zone, their number on a node, their access mode.",
 		pod: unschedulable("volume", "CSI driver", "PersistentVolume", "available disk", "free storage", "pv(s)",
