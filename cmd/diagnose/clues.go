@@ -132,7 +132,10 @@ func (f *facts) serverOf(names []string) (text, object string) {
 		case ready:
 		case len(pods) > 0:
 			pod := pods[0]
-			return name + " is pod " + pod.Name + ", which " + troubleOf(pod), "pod/" + pod.Name
+			e := cmp.Or(lastEvent(f.about("Pod", pod.Namespace, pod.Name), isWarning), &corev1.Event{})
+			waits := mentions(troubleOf(pod), "ContainerCreating", "PodInitializing")
+			return joined(": ", name+" is pod "+pod.Name+", which "+troubleOf(pod),
+				textIf(waits, joined(": ", e.Reason, oneLine(e.Message)))), "pod/" + pod.Name
 		case service != nil && len(f.near.workloads) > 0:
 			return "no pod given has the labels that Service " + name + " selects", "service/" + name
 		}

@@ -242,13 +242,15 @@ var helpers = []struct{ prefix, who, ends string }{
 
 // ending says what lets a container that serves others end.
 func (p *podFacts) ending(name string) string {
+	done := textIf(len(p.f.owners) == 1 && p.f.owners[0].kind == "CronJob", " Then delete this Job, whose work is "+
+		"done: the next one starts.")
 	for _, h := range helpers {
 		if h.ends != "" && strings.HasPrefix(name, h.prefix) {
-			return h.ends
+			return h.ends + done
 		}
 	}
 	return "For later Jobs make it a sidecar: an init container with restartPolicy Always, which the kubelet stops " +
-		"when they have finished."
+		"when they have finished." + done
 }
 
 // injected says that a container is not of the pod template, and who has added it; empty if the template has it.
@@ -256,13 +258,13 @@ func (f *facts) injected(container string) string {
 	if container == "" || len(f.Job.Spec.Template.Spec.Containers) == 0 || f.containerNamed(container) != nil {
 		return ""
 	}
-	who := "an admission webhook"
+	who, there := "an admission webhook", ", so change it there"
 	for _, h := range helpers {
 		if h.who != "" && strings.HasPrefix(container, h.prefix) {
-			who = h.who
+			who, there = h.who, textIf(h.ends == "", there)
 		}
 	}
-	return "The pod template has no container " + container + ": it is injected by " + who + ", so change it there."
+	return "The pod template has no container " + container + ": it is injected by " + who + there + "."
 }
 
 // fieldOf matches a container in the path of a field.

@@ -266,6 +266,21 @@ func (c *cronFacts) suspendedWhy() string {
 	return textIf(key != "", " ("+joined(": ", key, oneLine(c.of.Annotations[key]))+")")
 }
 
+// lateJob names a Job of any CronJob that was created late, after the last start time that was missed: the controller
+// may not have run.
+func (c *cronFacts) lateJob() string {
+	for _, job := range c.jobs {
+		at, err := time.Parse(time.RFC3339, job.Annotations[batchv1.CronJobScheduledTimestampAnnotation])
+		created := job.CreationTimestamp.Time
+		late := err == nil && created.Sub(at) > longPatience/2
+		if late && created.After(c.Last) && created.Sub(c.Last) < 24*time.Hour {
+			return "Job " + job.Name + ", for start time " + c.date(at) + ", was only created at " + c.date(created) +
+				": the CronJob controller may not have run until then"
+		}
+	}
+	return ""
+}
+
 // changedSuspend returns when a client last wrote spec.suspend, or later; zero if that is not known.
 func (c *cronFacts) changedSuspend() (at time.Time) {
 	for _, of := range c.of.ManagedFields {
@@ -368,7 +383,7 @@ func (c *cronFacts) unstarted() {
 				textIf(*seconds < 10, " (the controller may need 10 seconds to start a Job)")
 		}
 		c.add("RunMissed", joined("; ", c.starts(), why, textIf(c.changedSuspend().After(c.Last), "spec.suspend was "+
-			"last written"+c.suspendedBy()+": the CronJob may have been suspended until then")),
+			"last written"+c.suspendedBy()+": the CronJob may have been suspended until then"), c.lateJob()),
 			lastEvent(c.events, reasonIs("MissSchedule")))
 	}
 }

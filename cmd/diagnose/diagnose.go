@@ -246,18 +246,26 @@ func (f *facts) cause(r row, c found, least Attention) Cause {
 var needed = []explain.Code{"ServiceAccountMissing", "PriorityClassMissing", "RuntimeClassMissing", "ContainerConfig",
 	"PodStartFailing", "VolumeUnbound"}
 
-// deployers lists what creates Jobs from files, by the annotation or label that it gives them, and how it creates one
-// again. A Job that is created by hand instead lacks its hook, or is undone.
-var deployers = []struct{ key, recreate string }{
-	{"helm.sh/hook", "it is a hook of Helm, which creates it again when the release is upgraded with the changed " +
-		"chart"},
-	{"argocd.argoproj.io/hook", "it is a hook of Argo CD, which creates it again when the application is synced with " +
-		"the change in Git"},
-	{"cronjob.kubernetes.io/instantiate", "change the template of its CronJob, delete the Job, and create it from " +
-		"that"},
-	{"meta.helm.sh/release-name", "change the chart, delete the Job, and upgrade the release of Helm"},
-	{"argocd.argoproj.io/tracking-id", "change it in Git, delete the Job, and let Argo CD sync it"},
-	{"kustomize.toolkit.fluxcd.io/name", "change it in Git, delete the Job, and let Flux apply it"},
+// deployers lists what creates Jobs from files, by the annotation or label that it gives them, how to change one, and
+// how it creates one again. A Job that is created by hand instead lacks its hook, or is undone.
+var deployers = []struct{ key, change, again string }{
+	{"helm.sh/hook", "change the chart: ", "it is a hook of Helm, which creates it again when the release is upgraded"},
+	{"argocd.argoproj.io/hook", "change it in Git: ", "it is a hook of Argo CD, which creates it again when the " +
+		"application is synced"},
+	{"cronjob.kubernetes.io/instantiate", "change the template of its CronJob, ", "delete the Job, and create it " +
+		"from its CronJob again"},
+	{"meta.helm.sh/release-name", "change the chart, ", "delete the Job, and upgrade the release of Helm"},
+	{"argocd.argoproj.io/tracking-id", "change it in Git, ", "delete the Job, and let Argo CD sync it"},
+	{"kustomize.toolkit.fluxcd.io/name", "change it in Git, ", "delete the Job, and let Flux apply it"},
+}
+
+// imageNow returns the image that the CronJob of the Job has for a container; empty if it is that of the Job, or is not
+// known.
+func (f *facts) imageNow(container string) string {
+	own := cmp.Or(f.containerNamed(container), &corev1.Container{}).Image
+	of := f.owners[len(f.owners)-1].object.at("spec", "jobTemplate", "spec", "template", "spec")
+	is := firstOf(of.list("containers"), func(c object) bool { return c.text("name") == container }).text("image")
+	return textIf(own != is, is)
 }
 
 // plainName matches a name that may stand in a command, perhaps with its kind.
@@ -285,8 +293,8 @@ func (f *facts) filled(advice string, c found) string {
 	rerun := strings.Replace(rerunAdvice, recreateAdvice, recreate, 1)
 	for _, by := range deployers {
 		if f.Job.Annotations[by.key]+f.Job.Labels[by.key] != "" && strings.HasPrefix(recreate, recreateAdvice) {
-			recreate = by.recreate
-			rerun = "A Job that has failed does not run again: " + recreate + "."
+			recreate = by.change + by.again
+			rerun = "A Job that has failed does not run again: " + by.again + "."
 		}
 	}
 	if len(f.owners) > 0 {
@@ -294,6 +302,9 @@ func (f *facts) filled(advice string, c found) string {
 		recreate = "change the template in " + top.String() + ", which creates the Job"
 		if top.kind == "CronJob" && f.goesOn() {
 			recreate += ", and delete this Job"
+			if now := f.imageNow(c.container); now != "" {
+				recreate = "that of " + top.String() + " has image " + now + " by now, so delete this Job"
+			}
 		}
 		rerun = "If the template must change, " + recreate + "." + textIf(top.kind == "CronJob", " To run it before "+
 			"its next time: kubectl create job"+textIf(f.Job.Namespace != "", " -n "+f.Job.Namespace)+

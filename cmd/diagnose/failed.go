@@ -240,7 +240,8 @@ func (f *facts) textFailed() found {
 	if r == nil {
 		says := cmp.Or(f.addGone(&c), f.neverCreated(&c))
 		if reason == batchv1.JobReasonDeadlineExceeded {
-			says = joined("; ", f.pace(), f.spent(), says)
+			spent, _ := f.spent()
+			says = joined("; ", f.pace(), spent, says)
 		}
 		_, _, given := f.failures(func(*record) bool { return true })
 		none := reason == batchv1.JobReasonDeadlineExceeded && f.Job.Status.Failed+f.Job.Status.Succeeded == 0 &&

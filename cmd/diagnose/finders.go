@@ -320,6 +320,12 @@ func queuedForQuota(f *facts) (c found) {
 	return c
 }
 
+// queuedBehind finds that Kueue holds the Job, and that a Workload has quota whose pods have not started.
+func queuedBehind(f *facts) found {
+	c := queuedForQuota(f)
+	return either(mentions(c.text, unstarted), c, found{})
+}
+
 // unqueued finds that a Job that is suspended has a label of Kueue, and not the one that names its queue.
 func unqueued(f *facts) found {
 	c := suspendedSince(f)

@@ -184,7 +184,8 @@ func (f *facts) more(group, ofPod []*corev1.Event) string {
 		return textIf(e.Message != "" && e != group[0], "; "+oneLine(e.Message)) + f.holders(group[0].Message)
 	}
 	if !killedByProbe(group[0]) {
-		return withoutSecrets(group[0].Message, ofPod) + f.left(group[0], ofPod)
+		return withoutSecrets(group[0].Message, ofPod) + textIf(len(group) > 1 && f.left(group[0], ofPod) != "",
+			", such as") + f.left(group[0], ofPod)
 	}
 	n := 0
 	for _, e := range group {
@@ -242,8 +243,8 @@ func (f *facts) neverCreated(c *found) string {
 }
 
 // spent says what the last pod that is gone did with the time until the deadline, by its events; empty if they do not
-// say that it started.
-func (f *facts) spent() string {
+// say that it started. waited says that it had no node for most of the time.
+func (f *facts) spent() (text string, waited bool) {
 	var name string
 	var node, run time.Time
 	gone := f.gonePods()
@@ -256,11 +257,16 @@ func (f *facts) spent() string {
 	}
 	since, end := f.Job.Status.StartTime, f.deadline()
 	if name == "" || since == nil || !end.After(run) {
-		return ""
+		return "", false
 	}
-	return fmt.Sprintf("pod %s, which is gone, got a node after %s, started after %s, and ran for %s", name,
+	e := cmp.Or(lastEvent(gone[name], func(e *corev1.Event) bool {
+		return e.Reason == "FailedScheduling" || addsNoNode(e)
+	}), &corev1.Event{})
+	waited = 2*node.Sub(since.Time) > end.Sub(since.Time)
+	text = fmt.Sprintf("pod %s, which is gone, got a node after %s, started after %s, and ran for %s", name,
 		duration.HumanDuration(node.Sub(since.Time)), duration.HumanDuration(run.Sub(since.Time)),
 		duration.HumanDuration(end.Sub(run)))
+	return joined("; ", text, textIf(waited, joined(": ", e.Reason, oneLine(e.Message)))), waited
 }
 
 // ran reports whether anything shows that a container of the Job has run.

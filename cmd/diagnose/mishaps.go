@@ -133,6 +133,12 @@ var mishaps = slices.Concat([]mishap{
 		func(f *facts, _ *found) bool {
 			return f.failureReason() == batchv1.JobReasonDeadlineExceeded && f.pace() != ""
 		}},
+	{"it reached its deadline, and its pod, which is gone, had waited for a node for most of the time",
+		"Add nodes, lower the requests, or start it when there is room: for what it does, the deadline may be long " +
+			"enough.", func(f *facts, _ *found) bool {
+			_, waited := f.spent()
+			return f.failureReason() == batchv1.JobReasonDeadlineExceeded && waited
+		}},
 	{"it reached its deadline, and nothing given shows that a pod has run",
 		"Find out whether its pods have run, before you raise spec.activeDeadlineSeconds: " + namespaceEvents,
 		func(f *facts, _ *found) bool {

@@ -118,7 +118,7 @@ func (f *facts) ownersSay(failed bool) string {
 		}
 		if e := lastEvent(f.events[o.uid], func(e *corev1.Event) bool {
 			said := k.name == "CronJob" && o.object != nil && reasonIs("JobAlreadyActive", "TooManyMissedTimes")(e)
-			return !said && (isWarning(e) || e.Reason == "JobAlreadyActive")
+			return !said && e.Reason != "UnexpectedJob" && (isWarning(e) || e.Reason == "JobAlreadyActive")
 		}); e != nil {
 			all = append(all, o.String()+" says "+f.ago(timeOf(e))+": "+e.Reason+": "+oneLine(e.Message))
 		}
@@ -270,11 +270,29 @@ func (f *facts) quotaHeld(message string) string {
 		}
 		for _, set := range o.list("status", "admission", "podSetAssignments") {
 			if has := set.text("resourceUsage", m[1]); has != "" && set.text("flavors", m[1]) == m[2] {
-				says = append(says, o.name()+" has "+has)
+				says = append(says, o.name()+" has "+has+textIf(f.unstarted(o), unstarted))
 			}
 		}
 	}
 	return textIf(len(says) > 0, "; of "+m[1]+", by the Workloads given, "+list(says))
+}
+
+// unstarted is said of a Workload that has quota, and whose pods have not started.
+const unstarted = " for pods that have not started"
+
+// unstarted reports whether no pod of the owner of a Workload has started, ten minutes after it was created.
+func (f *facts) unstarted(workload object) bool {
+	n, waits := 0, 0
+	for _, pod := range f.near.all {
+		owner := metav1.GetControllerOfNoCopy(pod)
+		if owner != nil && workload.isOwnedBy(owner.UID) {
+			n++
+			if f.idles(pod) != "" {
+				waits++
+			}
+		}
+	}
+	return n > 0 && n == waits
 }
 
 // byJob matches the UID of a Job in what Kueue says of a Workload that preempts another one

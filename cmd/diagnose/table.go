@@ -117,6 +117,10 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 		means: "Kueue admitted the Job's Workload two minutes ago or more, and has not resumed the Job",
 		advice: "Look at Kueue's controller, and at the events of the Job: kubectl describe job -n NAMESPACE JOB. " +
 			"The API server may reject its change of the Job.", job: held(workloadLate)},
+	{code: "QueuedByKueue",
+		means: "Kueue has suspended the Job until it is admitted, and a Workload whose pods have not started has " +
+			"quota",
+		advice: "See why those pods have not started: the quota is free when they are gone.", job: queuedBehind},
 	{code: "QueuedByKueue", means: "Kueue has suspended the Job until it is admitted, and lacks quota",
 		advice: "Wait until what has the quota ends, give the Job a higher priority (if its ClusterQueue preempts), " +
 			"or raise the quota. If you resume the Job by hand, Kueue suspends it again.", job: queuedForQuota},
@@ -491,8 +495,8 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 		advice: "Wait: the scheduler tries again when a node or its pods change.", pod: notScheduledYet},
 	{code: "Initializing", cannot: "must still initialize",
 		means: "an init container has been waiting for ten minutes or more, for a server or a Job that is not up",
-		advice: "Look at OBJECT (kubectl describe, kubectl logs --previous): the init container ends once that " +
-			"is up.", pod: initWaits},
+		advice: "Look at OBJECT (kubectl describe; if it restarts, kubectl logs --previous): the init container ends once " +
+			"that is up.", pod: initWaits},
 	{code: "Initializing", cannot: "must still initialize",
 		means:  "an init container has been running for ten minutes or more",
 		advice: "See what it does: kubectl logs -n NAMESPACE POD -c CONTAINER.", pod: initializing},

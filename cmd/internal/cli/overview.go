@@ -226,6 +226,11 @@ func (l line) compare(other line) int {
 		cmp.Compare(l.namespace, other.namespace), cmp.Compare(l.name, other.name))
 }
 
+// isAbout reports whether the text of a line names the Job of another one.
+func (l line) isAbout(other line) bool {
+	return l.namespace == other.namespace && strings.Contains(l.Text+" ", "Job "+other.name)
+}
+
 // lines returns the lines of the Jobs and the CronJobs, in their order.
 func (v *View) lines() []line {
 	lines := append(mapped(v.reports, (*report).line), mapped(v.crons, (*cronReport).line)...)
@@ -287,16 +292,15 @@ func (v *View) advice() (all []string) {
 	lines := slices.DeleteFunc(v.lines(),
 		func(l line) bool { return l.Advice == "" || l.attention == diagnose.AttentionNone })
 	of := func(l line) string { return l.namespace + "/" + cronPrefix + series(l.name) }
-	jobs, outgrown := map[string]bool{}, map[string]bool{}
+	outgrown := map[string]bool{}
 	for _, l := range lines {
-		jobs[of(l)] = true
 		outgrown[l.namespace+"/"+l.name] = l.Code == "DeadlineOutgrown"
 	}
 	at := map[string]int{}
 	for _, l := range lines {
 		advice, _, _ := strings.Cut(l.Advice, diagnose.WholeLog)
 		switch i, known := at[advice]; {
-		case slices.Contains(ofJobs, l.Code) && jobs[l.namespace+"/"+l.name] || outgrown[of(l)]:
+		case slices.Contains(ofJobs, l.Code) && slices.ContainsFunc(lines, l.isAbout) || outgrown[of(l)]:
 		case known:
 			all[i] = strings.Replace(all[i], ": "+advice, ", "+l.name+": "+advice, 1)
 		default:
