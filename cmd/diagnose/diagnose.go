@@ -217,10 +217,6 @@ func (f *facts) cause(r row, c found, least Attention) Cause {
 	}
 	advice = strings.TrimSpace(f.filled(advice, c))
 	attention := max(r.attention, least)
-	if attention >= AttentionLost || r.attention == AttentionHeld {
-		says := f.ownersSay(f.failureReason() != "")
-		advice = joined(" ", advice, textIf(says != "", says+"."))
-	}
 	pod := c.described()
 	if g := f.digest.groupNamed(pod); g != nil && g.node != "" && (c.signs.Container != "" || c.signs.End != nil) {
 		advice = joined(" ", "Look at node "+g.node+": no pod on another node has failed in this way.", advice)
@@ -237,6 +233,10 @@ func (f *facts) cause(r row, c found, least Attention) Cause {
 	if injected := cmp.Or(c.injected, f.injected(c.container)); injected != "" && !well {
 		template := f.filled(templateAdvice, c)
 		advice = joined(" ", strings.ReplaceAll(advice, template, ""), injected)
+	}
+	if attention >= AttentionLost || r.attention == AttentionHeld {
+		says := f.ownersSay(f.failureReason() != "")
+		advice = joined(" ", advice, textIf(says != "", says+"."))
 	}
 	return Cause{reason, advice, c.pods, pod, c.container, attention, c.evidence,
 		append(namesIn(c.message), c.names...)}

@@ -67,8 +67,14 @@ func joined(separator string, parts ...string) string {
 // oneLine puts a message on one line, without what client-go puts before the last of many events.
 func oneLine(message string) string {
 	message = strings.TrimPrefix(message, "(combined from similar events): ")
+	if strings.Contains(message, "/subscriptions/") {
+		message = azure.ReplaceAllString(message, "$1")
+	}
 	return strings.Join(strings.Fields(strings.ToValidUTF8(message, "")), " ")
 }
+
+// azure matches the path of a resource, of which the last part is its name.
+var azure = regexp.MustCompile(`/subscriptions/[^\s()]*/([^\s()/]+)`)
 
 // failing lists what lines that say what went wrong are likely to have.
 var failing = []string{"error", "exception", "caused by", "fatal", "panic", "fail", "denied", "refused", "cannot",

@@ -292,12 +292,16 @@ func (v *View) advice() (all []string) {
 	lines := slices.DeleteFunc(v.lines(),
 		func(l line) bool { return l.Advice == "" || l.attention == diagnose.AttentionNone })
 	of := func(l line) string { return l.namespace + "/" + cronPrefix + series(l.name) }
-	outgrown := map[string]bool{}
+	listed, outgrown := map[string]bool{}, map[string]bool{}
 	for _, l := range lines {
+		listed[l.namespace+"/"+l.name] = true
 		outgrown[l.namespace+"/"+l.name] = l.Code == "DeadlineOutgrown"
 	}
 	at := map[string]int{}
 	for _, l := range lines {
+		if listed[of(l)] {
+			l.Advice, _, _ = strings.Cut(l.Advice, " CronJob "+series(l.name)+": ") // which its own line says
+		}
 		advice, _, _ := strings.Cut(l.Advice, diagnose.WholeLog)
 		switch i, known := at[advice]; {
 		case slices.Contains(ofJobs, l.Code) && slices.ContainsFunc(lines, l.isAbout) || outgrown[of(l)]:
