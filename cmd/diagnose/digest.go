@@ -140,7 +140,7 @@ func (f *facts) grouped(pods []*record) (all []Group) {
 			nodes[node] = true
 			g.Nodes[node]++
 		}
-		of := [2]string{g.Text, number.ReplaceAllString(how.Message, "0")}
+		of := [2]string{g.Text, withoutDigits(how.Message)}
 		messages[of]++
 		if messages[of] >= g.Alike {
 			g.Message, g.Alike, g.example = how.Message, messages[of], r

@@ -345,14 +345,11 @@ func (f *facts) howFailed(r *record, of *Digest, byRule bool) (how string, shown
 	return most + says(g.example) + "; the last, " + says(r), g.example
 }
 
-// number matches what differs in the messages of pods that failed for the same reason.
-var number = regexp.MustCompile(`[0-9]+`)
-
 // before returns the first pods of a group if those after them were created later and failed in another way, each in
 // the same: that may follow from what the first ones have done, or from what has ended them. It is empty if there are
 // no such pods.
 func (f *facts) before(g *Group) (first []*record) {
-	says := func(r *record) string { return number.ReplaceAllString(f.alike(r).Message, "0") }
+	says := func(r *record) string { return withoutDigits(f.alike(r).Message) }
 	was, next := says(g.records[0]), ""
 	for _, r := range g.records {
 		is := says(r)

@@ -175,13 +175,16 @@ func innocent(message string) bool {
 // endedInQuota finds that pods which have ended take a quota of the number of objects.
 func endedInQuota(f *facts) (c found) {
 	c = refused("exceeded quota")(f)
+	if !mentions(c.text, "requested: count/pods") {
+		return found{} // it would go through all pods
+	}
 	owners := map[string]int{}
 	for _, pod := range f.near.all {
 		if hasEnded(pod) && pod.Namespace == f.Job.Namespace {
 			owners[ownedBy(pod)]++
 		}
 	}
-	if !mentions(c.text, "requested: count/pods") || len(owners) == 0 {
+	if len(owners) == 0 {
 		return found{}
 	}
 	for _, of := range slices.Sorted(maps.Keys(owners)) {

@@ -73,6 +73,11 @@ func oneLine(message string) string {
 	return strings.Join(strings.Fields(strings.ToValidUTF8(message, "")), " ")
 }
 
+// withoutDigits returns what the messages of pods that failed for the same reason share.
+func withoutDigits(message string) string {
+	return strings.Map(func(r rune) rune { return either(r >= '0' && r <= '9', -1, r) }, message)
+}
+
 // azure matches the path of a resource, of which the last part is its name.
 var azure = regexp.MustCompile(`/subscriptions/[^\s()]*/([^\s()/]+)`)
 
