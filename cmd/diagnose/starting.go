@@ -228,7 +228,8 @@ func (f *facts) oneNodeOnly(namespace, claim string) bool {
 // endsNot reports whether a pod does not end by itself.
 func endsNot(pod *corev1.Pod) bool {
 	owner := cmp.Or(metav1.GetControllerOfNoCopy(pod), &metav1.OwnerReference{})
-	return owner.Kind != "Job" && cmp.Or(pod.Spec.RestartPolicy, corev1.RestartPolicyAlways) == corev1.RestartPolicyAlways
+	return owner.Kind != "Job" &&
+		cmp.Or(pod.Spec.RestartPolicy, corev1.RestartPolicyAlways) == corev1.RestartPolicyAlways
 }
 
 // mounts reports whether a pod has a volume of a PersistentVolumeClaim.
