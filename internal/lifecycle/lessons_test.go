@@ -58,22 +58,6 @@ func TestLesson_k132144_zeroCompletionsWhileSuspended(t *testing.T) {
 	}
 }
 
-// Resuming changed the start time in a way that the API server rejected.
-func TestLesson_k134521_suspendResumeSuspend(t *testing.T) {
-	job := NewJob()
-	job.Status.StartTime = new(After(-60))
-	for i, suspend := range []bool{true, false, false, true, true, false} {
-		next := job.DeepCopy()
-		next.Spec.Suspend = &suspend
-		old := job.DeepCopy()
-		old.Spec.Suspend = &suspend // the user changes the spec first
-		lifecycle.Suspend(&next.Status, suspend, After(i).Time)
-		accepted(t, fmt.Sprintf("step %d, suspend %v", i, suspend), next, old)
-		Same(t, "has a start time", next.Status.StartTime != nil, !suspend)
-		job = next
-	}
-}
-
 // Fields without their defaults caused panics.
 func TestLesson_k121011_nothingPanics(t *testing.T) {
 	Same(t, "Finished", jobstatus.Finished(nil), nil)

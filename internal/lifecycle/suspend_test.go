@@ -62,7 +62,7 @@ func TestSuspend(t *testing.T) {
 }
 
 // The API server accepts every status of a Job that is suspended and resumed in any order,
-// and its start time is the time of the last resumption.
+// and its start time is the time of the last resumption. In k134521 it rejected a resumption.
 func TestRandom_suspendAndResume(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		job := NewJob()
