@@ -48,6 +48,9 @@ func TestCountsCompare(t *testing.T) {
 	Same(t, "Compare of 3 failures and 3 failures", (classify.Counts{Failures: 2, Ignored: 1}).Compare(classify.Counts{Ignored: 3}), 0)
 }
 
+// KEP-3850: "if x is the highest batch.kubernetes.io/job-index-failure-count for
+// the index, the newly created pod will have the annotation set to x+1. An
+// exception is when the newly failed pod matches the Ignore action".
 func TestCountsTotalAndNext(t *testing.T) {
 	const most = math.MaxInt32
 	for _, tc := range []struct {
@@ -108,19 +111,4 @@ func TestCountsRoundTrip(t *testing.T) {
 		}
 		Same(t, "read back", classify.CountsOf(&names, want.Annotations(&names)), want)
 	})
-}
-
-// KEP-3850: "if x is the highest batch.kubernetes.io/job-index-failure-count for
-// the index, the newly created pod will have the annotation set to x+1. An
-// exception is when the newly failed pod matches the Ignore action".
-func TestFailuresOfAnIndexInARow(t *testing.T) {
-	pod := classify.Counts{}.Annotations(&names)
-	for i, tc := range []struct {
-		counted         bool
-		failures, total int32
-	}{{true, 1, 1}, {false, 1, 2}, {true, 2, 3}, {false, 2, 4}} {
-		pod = classify.CountsOf(&names, pod).Next(tc.counted).Annotations(&names)
-		got := classify.CountsOf(&names, pod)
-		Same(t, fmt.Sprintf("after failure %d: failures, and all", i+1), Pair(got.Failures, got.Total()), Pair(tc.failures, tc.total))
-	}
 }
