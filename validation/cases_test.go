@@ -65,28 +65,12 @@ func eachCase(t *testing.T, folder string, test func(*testing.T, testCase)) {
 // changed returns a Job with a merge patch.
 func changed(t *testing.T, job *batchv1.Job, patch map[string]any) *batchv1.Job {
 	t.Helper()
-	fields := Must(runtime.DefaultUnstructuredConverter.ToUnstructured(job))
-	merge(fields, patch)
+	fields := Merged(Must(runtime.DefaultUnstructuredConverter.ToUnstructured(job)), patch).(map[string]any)
 	var out batchv1.Job
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(fields, &out, true); err != nil {
 		t.Fatal(err)
 	}
 	return &out
-}
-
-func merge(into, patch map[string]any) {
-	for key, value := range patch {
-		fields, isMap := value.(map[string]any)
-		before, wasMap := into[key].(map[string]any)
-		switch {
-		case value == nil:
-			delete(into, key)
-		case isMap && wasMap:
-			merge(before, fields)
-		default:
-			into[key] = value
-		}
-	}
 }
 
 var releases = map[string][]Option{"": nil, "1.36": {Release(36)}, "1.38": {Release(38)}}

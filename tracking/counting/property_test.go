@@ -222,30 +222,19 @@ func restartHolds(t rapid.TB, s stated, counted counting.Counted, gone uint64) {
 	Same(t, "status, once finalizers are removed", counted.Settle(uids...), counting.Count(stored, left, names).Status)
 }
 
-// merged applies the changes of a Transition to copies of its Job and pods. A transition sets or
-// removes finalizers, annotations, and fields of the status.
-func merged(t rapid.TB, tr counting.Transition, job *batchv1.Job, pods []*corev1.Pod, finalizers []string) (*batchv1.Job, []*corev1.Pod) {
-	t.Helper()
-	job, after := job.DeepCopy(), slices.Clone(pods)
+// merged applies the changes of a Transition to copies of its Job and pods.
+func merged(tr counting.Transition, job *batchv1.Job, pods []*corev1.Pod, finalizers []string) (*batchv1.Job, []*corev1.Pod) {
+	after := slices.Clone(pods)
 	for i, pod := range pods {
 		if slices.ContainsFunc(tr.Pods, func(p counting.PodPatch) bool { return p.Pod == pod }) {
 			after[i] = pod.DeepCopy()
 			after[i].Finalizers = finalizers
 		}
 	}
-	if tr.Status != nil {
-		var patch struct{ Status map[string]json.RawMessage }
-		if err := json.Unmarshal(tr.Status, &patch); err != nil {
-			t.Fatalf("%s: %v", tr.Status, err)
+	for _, patch := range [][]byte{tr.Status, tr.Job} {
+		if patch != nil {
+			job = Patched(job, patch)
 		}
-		job.Status.UncountedTerminatedPods = nil
-		text, _ := json.Marshal(patch.Status)
-		if err := json.Unmarshal(text, &job.Status); err != nil {
-			t.Fatalf("%s: %v", text, err)
-		}
-	}
-	if tr.Job != nil {
-		delete(job.Annotations, batchv1.JobTrackingFinalizer)
 	}
 	return job, after
 }
@@ -256,7 +245,7 @@ func merged(t rapid.TB, tr counting.Transition, job *batchv1.Job, pods []*corev1
 func transitionsHold(t rapid.TB, job *batchv1.Job, pods []*corev1.Pod) {
 	t.Helper()
 	enter := counting.EnterTracking(job, pods, names)
-	tracked, after := merged(t, enter, job, pods, []string{batchv1.JobTrackingFinalizer})
+	tracked, after := merged(enter, job, pods, []string{batchv1.JobTrackingFinalizer})
 	Same(t, "entered twice", counting.EnterTracking(tracked, after, names), counting.Transition{})
 	if tracked.Status.Failed < job.Status.Failed || !state(job, nil).indexed && tracked.Status.Succeeded < job.Status.Succeeded {
 		t.Errorf("a counter decreases: %s", enter.Status)
@@ -271,7 +260,7 @@ func transitionsHold(t rapid.TB, job *batchv1.Job, pods []*corev1.Pod) {
 		Same(t, string(pod.UID)+" gets the finalizer", enters, !ended && !hasFinalizer(pod) && !terminated(pod) && pod.DeletionTimestamp == nil)
 		Same(t, string(pod.UID)+" loses the finalizer", leaves, hasFinalizer(pod))
 	}
-	legacy, after := merged(t, leave, job, pods, nil)
+	legacy, after := merged(leave, job, pods, nil)
 	Same(t, "left twice", counting.LeaveTracking(legacy, after, names), counting.Transition{})
 }
 
