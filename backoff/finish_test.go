@@ -192,12 +192,20 @@ func podsWithTimes() *rapid.Generator[*corev1.Pod] {
 	})
 }
 
-// checkPod compares FinishTime and Restarts with the oracle. FuzzPod calls it too.
+// checkPod compares FinishTime, Sidecars and Restarts with the oracle. FuzzPod calls it too.
 func checkPod(t rapid.TB, pod *corev1.Pod) {
 	t.Helper()
 	before := pod.DeepCopy()
 	if got, want := backoff.FinishTime(pod), slowFinishTime(pod); !got.Equal(want) {
 		t.Fatalf("FinishTime = %v, want %v", got, want)
+	}
+	var sidecars []corev1.ContainerStatus
+	for status := range backoff.Sidecars(pod) {
+		sidecars = append(sidecars, *status)
+	}
+	Same(t, "Sidecars", sidecars, slowSidecars(pod))
+	for range backoff.Sidecars(pod) {
+		break // must not panic
 	}
 	Same(t, "Restarts", backoff.Restarts(pod), slowRestarts(pod))
 	Same(t, "the pod", pod, before)

@@ -72,14 +72,8 @@ func slowFinishTime(pod *corev1.Pod) time.Time {
 	if pod.Status.Phase != "Succeeded" && pod.Status.Phase != "Failed" && pod.DeletionTimestamp == nil {
 		return time.Time{}
 	}
-	sidecars := map[string]bool{}
-	for _, c := range pod.Spec.InitContainers {
-		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
-			sidecars[c.Name] = true
-		}
-	}
-	regularTimes, regularAll := slowTimes(pod.Status.ContainerStatuses, nil)
-	sidecarTimes, sidecarAll := slowTimes(pod.Status.InitContainerStatuses, sidecars)
+	regularTimes, regularAll := slowTimes(pod.Status.ContainerStatuses)
+	sidecarTimes, sidecarAll := slowTimes(slowSidecars(pod))
 	var times []time.Time
 	switch {
 	case !sidecarAll:
@@ -111,14 +105,22 @@ func slowFinishTime(pod *corev1.Pod) time.Time {
 	return pod.CreationTimestamp.Time
 }
 
-// slowTimes returns the finish times of containers, and whether all have one. If only is
-// not nil, it reads only the containers with these names.
-func slowTimes(statuses []corev1.ContainerStatus, only map[string]bool) ([]time.Time, bool) {
+// slowSidecars compares each status with each container.
+func slowSidecars(pod *corev1.Pod) (sidecars []corev1.ContainerStatus) {
+	for _, status := range pod.Status.InitContainerStatuses {
+		if slices.ContainsFunc(pod.Spec.InitContainers, func(c corev1.Container) bool {
+			return c.Name == status.Name && c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
+		}) {
+			sidecars = append(sidecars, status)
+		}
+	}
+	return sidecars
+}
+
+// slowTimes returns the finish times of containers, and whether all have one.
+func slowTimes(statuses []corev1.ContainerStatus) ([]time.Time, bool) {
 	var times []time.Time
 	for _, s := range statuses {
-		if only != nil && !only[s.Name] {
-			continue
-		}
 		if s.State.Terminated == nil || s.State.Terminated.FinishedAt.IsZero() {
 			return nil, false
 		}
