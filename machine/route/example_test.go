@@ -6,6 +6,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/machine"
@@ -33,16 +34,11 @@ func ExampleOf() {
 func ExampleOrphansIn() {
 	orphan := PodOf(Train(1), "x7k2p", "6", Phase(corev1.PodFailed))
 	for _, m := range route.OrphansIn([]*corev1.Pod{orphan}, nil) {
-		for batch := m.Next(); len(batch) > 0; batch = m.Next() {
-			for _, r := range batch {
-				fmt.Println(r.Verb, r.Name)
-				err := m.Answer(r, nil, notFound(r))
-				if err != nil {
-					fmt.Println(err)
-				}
-			}
-		}
-		fmt.Println("error:", m.Result().Err)
+		result := m.Run(func(r machine.Request) (runtime.Object, error) {
+			fmt.Println(r.Verb, r.Name)
+			return nil, notFound(r)
+		})
+		fmt.Println("error:", result.Err)
 	}
 	// Output:
 	// get the Job train

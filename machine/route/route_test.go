@@ -7,9 +7,11 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/jobfate/jobfate/decide"
 	. "github.com/jobfate/jobfate/internal/podtest"
+	"github.com/jobfate/jobfate/machine"
 	"github.com/jobfate/jobfate/machine/route"
 )
 
@@ -79,12 +81,10 @@ func TestOrphansIn(t *testing.T) {
 	}
 	asked := []string{}
 	for _, m := range route.OrphansIn(pods, []*batchv1.Job{another}) {
-		for batch := m.Next(); len(batch) > 0; batch = m.Next() {
-			for _, r := range batch {
-				asked = append(asked, fmt.Sprint(r.Verb, " ", r.Name))
-				Same(t, "an answer", m.Answer(r, nil, notFound(r)), nil)
-			}
-		}
+		m.Run(func(r machine.Request) (runtime.Object, error) {
+			asked = append(asked, fmt.Sprint(r.Verb, " ", r.Name))
+			return nil, notFound(r)
+		})
 	}
 	Same(t, "requests", asked, []string{"patch pod train-d", "get the Job train", "patch pod train-a", "patch pod train-e"})
 	Same(t, "orphans with all Jobs", len(route.OrphansIn(pods, []*batchv1.Job{job, another})), 0)
