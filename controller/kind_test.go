@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"testing"
@@ -42,21 +43,11 @@ type SweepList struct {
 	Items           []Sweep `json:"items"`
 }
 
-func (s *Sweep) DeepCopyObject() runtime.Object {
-	c := *s
-	c.ObjectMeta = *s.ObjectMeta.DeepCopy()
-	c.Spec.Template = *s.Spec.Template.DeepCopy()
-	c.Status.Job = *s.Status.Job.DeepCopy()
-	return &c
-}
+func (s *Sweep) DeepCopyObject() runtime.Object     { return copied(s) }
+func (l *SweepList) DeepCopyObject() runtime.Object { return copied(l) }
 
-func (l *SweepList) DeepCopyObject() runtime.Object {
-	c := &SweepList{TypeMeta: l.TypeMeta, ListMeta: *l.ListMeta.DeepCopy()}
-	for i := range l.Items {
-		c.Items = append(c.Items, *l.Items[i].DeepCopyObject().(*Sweep))
-	}
-	return c
-}
+// copied returns what the API server would send of an object.
+func copied[T any](o *T) *T { return new(FromJSON[T](Must(json.Marshal(o)))) }
 
 var sweepKind = schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Sweep"}
 
