@@ -12,22 +12,10 @@ import (
 )
 
 func TestZeroSetIsEmpty(t *testing.T) {
-	var s Set
-	check(t, "zero Set", s, oracle{})
-	same(t, "IsEmpty, Len, intervals, String", []any{s.IsEmpty(), s.Len(), len(s.ivs), s.String()}, []any{true, 0, 0, ""})
-	if i, ok := s.Min(); ok {
-		t.Errorf("Min: got %d, want none", i)
-	}
-	if i, ok := s.Max(); ok {
-		t.Errorf("Max: got %d, want none", i)
-	}
-	same(t, "Contains(0)", s.Contains(0), false)
-	if !s.Equal(Of()) || !s.Equal(MustParse("")) || s.Equal(Of(0)) {
-		t.Error("the zero Set differs from Of() or from the set of the empty text, or equals Of(0)")
-	}
-	check(t, "union", s.Union(Of(1)), oracle{1: true})
-	check(t, "union the other way", Of(1).Union(s), oracle{1: true})
-	check(t, "complement", s.Complement(2), oracle{0: true, 1: true})
+	none, one := window{}, window{ivs: []Interval{{1, 1}}}
+	same(t, "sets of nothing", []Set{Of(), MustParse(""), none.set()}, make([]Set, 3))
+	checkOperations(t, none, one, 2)
+	checkOperations(t, one, none, 2)
 }
 
 func TestOf(t *testing.T) {
