@@ -165,17 +165,8 @@ func (b *fixture) fail(verb, resource string, times int, err error) {
 }
 
 func newJob(change ...func(*batchv1.Job)) *batchv1.Job {
-	job := &batchv1.Job{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "job", UID: "job-uid", ResourceVersion: "10"},
-		Spec: batchv1.JobSpec{
-			ManagedBy: new(managedBy), Completions: new(int32(1)), Parallelism: new(int32(1)), BackoffLimit: new(int32(6)),
-			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{batchv1.ControllerUidLabel: "job-uid"}},
-			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{batchv1.ControllerUidLabel: "job-uid"}},
-				Spec:       corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever},
-			},
-		},
-	}
+	job := Train(1)
+	job.Namespace, job.Name, job.Spec.ManagedBy, job.Spec.BackoffLimit = "default", "job", new(managedBy), new(int32(6))
 	for _, c := range change {
 		c(job)
 	}
@@ -185,12 +176,8 @@ func newJob(change ...func(*batchv1.Job)) *batchv1.Job {
 func started(job *batchv1.Job) { job.Status.StartTime = &metav1.Time{Time: Noon()} }
 
 func newPod(job *batchv1.Job, name, version string, change ...func(*corev1.Pod)) *corev1.Pod {
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-		Namespace: "default", Name: name, UID: types.UID(name + "-uid"), ResourceVersion: version,
-		Labels:          job.Spec.Template.Labels,
-		Finalizers:      []string{batchv1.JobTrackingFinalizer},
-		OwnerReferences: []metav1.OwnerReference{tracking.Controller{}.Reference(job)},
-	}}
+	pod := PodOf(job, name+"-uid", version)
+	pod.Name = name
 	for _, c := range change {
 		c(pod)
 	}
