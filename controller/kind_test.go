@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"testing"
@@ -43,11 +42,8 @@ type SweepList struct {
 	Items           []Sweep `json:"items"`
 }
 
-func (s *Sweep) DeepCopyObject() runtime.Object     { return copied(s) }
-func (l *SweepList) DeepCopyObject() runtime.Object { return copied(l) }
-
-// copied returns what the API server would send of an object.
-func copied[T any](o *T) *T { return new(FromJSON[T](Must(json.Marshal(o)))) }
+func (s *Sweep) DeepCopyObject() runtime.Object     { return Copied(s) }
+func (l *SweepList) DeepCopyObject() runtime.Object { return Copied(l) }
 
 var sweepKind = schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Sweep"}
 

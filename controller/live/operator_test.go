@@ -48,19 +48,8 @@ type BackupList struct {
 	Items           []Backup `json:"items"`
 }
 
-func (b *Backup) DeepCopyObject() runtime.Object {
-	c := *b
-	c.ObjectMeta = *b.ObjectMeta.DeepCopy()
-	return &c
-}
-
-func (l *BackupList) DeepCopyObject() runtime.Object {
-	c := &BackupList{TypeMeta: l.TypeMeta, ListMeta: *l.ListMeta.DeepCopy()}
-	for i := range l.Items {
-		c.Items = append(c.Items, *l.Items[i].DeepCopyObject().(*Backup))
-	}
-	return c
-}
+func (b *Backup) DeepCopyObject() runtime.Object     { return Copied(b) }
+func (l *BackupList) DeepCopyObject() runtime.Object { return Copied(l) }
 
 var backupKind = kube.Kind{GroupVersionKind: schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Backup"}, Status: true}
 

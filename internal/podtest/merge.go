@@ -27,6 +27,9 @@ func Merged(target, patch any) any {
 	return out
 }
 
+// Copied returns an object as the API server would send it.
+func Copied[T any](object *T) *T { return new(FromJSON[T](Must(json.Marshal(object)))) }
+
 // Patched returns an object of the API with a merge patch. It goes through JSON, as requests to the API server do.
 func Patched[T any](object *T, patch []byte) *T {
 	var fields map[string]any
