@@ -14,6 +14,7 @@ import (
 	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/failurepolicy"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -83,22 +84,10 @@ func trainJob() *batchv1.Job {
 	return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "train", UID: "job-uid", ResourceVersion: "7"}}
 }
 
-// trainPod returns a pod of that Job.
-func trainPod(job *batchv1.Job, phase corev1.PodPhase) *corev1.Pod {
-	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: "default", Name: "train-x7k2p", UID: "pod-uid", ResourceVersion: "6",
-			Finalizers:      []string{batchv1.JobTrackingFinalizer},
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))},
-		},
-		Status: corev1.PodStatus{Phase: phase},
-	}
-}
-
 // A user interface keeps the pods of a Job, and passes on what has changed. It decides at the cost of the change.
 func ExamplePods() {
 	job := trainJob()
-	pod := trainPod(job, corev1.PodRunning)
+	pod := PodOf(job, "x7k2p", "6", Phase(corev1.PodRunning))
 	options := decide.Options(decide.ManagedBy("")) // once, so that an unchanged Job is not evaluated again
 	var kept decide.Pods
 	show := func() {
@@ -177,7 +166,7 @@ func ExampleGranularReasons() {
 		fmt.Println(err)
 		return
 	}
-	pod := trainPod(job, corev1.PodFailed)
+	pod := PodOf(job, "x7k2p", "6", Phase(corev1.PodFailed))
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
 		Name:  "main",
 		State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, FinishedAt: metav1.NewTime(noon)}},
@@ -203,7 +192,7 @@ func ExampleFailLostPods() {
 	job := trainJob()
 	onlyFailed := batchv1.Failed
 	job.Spec.PodReplacementPolicy = &onlyFailed
-	pod := trainPod(job, corev1.PodRunning)
+	pod := PodOf(job, "x7k2p", "6", Phase(corev1.PodRunning))
 	pod.Spec.NodeName, pod.DeletionTimestamp = "lost", &metav1.Time{Time: noon}
 	for _, after := range []time.Duration{5 * time.Minute, 10 * time.Minute} {
 		d, err := decide.Job(decide.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: noon.Add(after)},
@@ -218,7 +207,7 @@ func ExampleFailLostPods() {
 // An evicted pod has the phase Failed, but its container has exited with 0.
 func ExampleSucceedOnExitZero() {
 	job := trainJob()
-	pod := trainPod(job, corev1.PodFailed)
+	pod := PodOf(job, "x7k2p", "6", Phase(corev1.PodFailed))
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
 		State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{FinishedAt: metav1.NewTime(noon)}},
 	}}
@@ -233,7 +222,7 @@ func ExampleSucceedOnExitZero() {
 func ExampleDecision_Facts() {
 	job := trainJob()
 	job.Status.Failed = 1
-	pod := trainPod(job, corev1.PodFailed)
+	pod := PodOf(job, "x7k2p", "6", Phase(corev1.PodFailed))
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{State: corev1.ContainerState{
 		Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, FinishedAt: metav1.NewTime(noon.Add(30 * time.Second))}}}}
 
@@ -265,7 +254,7 @@ func ExampleDecision_VerdictFirst() {
 	job := trainJob()
 	seconds, start := int64(60), metav1.NewTime(noon.Add(-time.Hour))
 	job.Spec.ActiveDeadlineSeconds, job.Status.StartTime = &seconds, &start
-	s := decide.Snapshot{Job: job, Pods: []*corev1.Pod{trainPod(job, corev1.PodRunning)}, Now: noon}
+	s := decide.Snapshot{Job: job, Pods: []*corev1.Pod{PodOf(job, "x7k2p", "6", Phase(corev1.PodRunning))}, Now: noon}
 	for range 2 {
 		d, _ := decide.Job(s)
 		d, _ = d.VerdictFirst()
