@@ -285,33 +285,22 @@ func (w *world) addEvent(event *corev1.Event) {
 	w.byKey[k] = append(w.byKey[k], event)
 }
 
-// eventOf reads an Event of either API.
+// coreNames has the names in the core of fields that have another one in events.k8s.io.
+var coreNames = map[string]string{"note": "message", "regarding": "involvedObject", "deprecatedSource": "source",
+	"deprecatedFirstTimestamp": "firstTimestamp", "deprecatedLastTimestamp": "lastTimestamp",
+	"deprecatedCount": "count", "reportingController": "reportingComponent"}
+
+// eventOf reads an Event of either API; nil if it does not fit the type.
 func eventOf(o object) *corev1.Event {
-	about := o.at("involvedObject")
-	if regarding := o.at("regarding"); len(regarding) > 0 {
-		about = regarding
+	e, core := &corev1.Event{}, maps.Clone(o)
+	for name, value := range o {
+		if coreNames[name] != "" {
+			core[coreNames[name]] = value
+		}
 	}
-	e := &corev1.Event{Type: o.text("type"), Reason: o.text("reason"),
-		Message: cmp.Or(o.text("note"), o.text("message"))}
-	e.Name, e.Namespace, e.UID = o.text("metadata", "name"), o.text("metadata", "namespace"), o.uid()
-	e.InvolvedObject = corev1.ObjectReference{Kind: about.text("kind"), Namespace: about.text("namespace"),
-		Name: about.text("name"), UID: types.UID(about.text("uid")), FieldPath: about.text("fieldPath")}
-	e.CreationTimestamp = metav1.NewTime(o.time("metadata", "creationTimestamp"))
-	e.FirstTimestamp = metav1.NewTime(latest(o.time("deprecatedFirstTimestamp"), o.time("firstTimestamp")))
-	e.LastTimestamp = metav1.NewTime(latest(o.time("deprecatedLastTimestamp"), o.time("lastTimestamp")))
-	e.EventTime = metav1.NewMicroTime(o.time("eventTime"))
-	count, _ := o.number("deprecatedCount")
-	if n, ok := o.number("count"); ok {
-		count = n
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(core, e); err != nil {
+		return nil
 	}
-	e.Count = int32(count)
-	if series := o.at("series"); len(series) > 0 {
-		n, _ := series.number("count")
-		e.Series = &corev1.EventSeries{Count: int32(n),
-			LastObservedTime: metav1.NewMicroTime(series.time("lastObservedTime"))}
-	}
-	e.Source.Component = o.text("deprecatedSource", "component")
-	e.ReportingController = o.text("reportingController")
 	return e
 }
 
@@ -354,24 +343,15 @@ type owner struct {
 func (o owner) String() string { return joined(" ", o.kind, o.name) }
 
 // ownersOf returns the controllers above an object, the next one first.
-func (w *world) ownersOf(refs []metav1.OwnerReference) (all []owner) {
+func (w *world) ownersOf(of metav1.Object) (all []owner) {
 	seen := map[types.UID]bool{}
-	for {
-		i := slices.IndexFunc(refs, func(r metav1.OwnerReference) bool { return r.Controller != nil && *r.Controller })
-		if i < 0 || seen[refs[i].UID] {
-			return all
-		}
-		ref := refs[i]
+	for ref := metav1.GetControllerOfNoCopy(of); ref != nil && !seen[ref.UID]; {
 		seen[ref.UID] = true
 		o := w.uids[ref.UID]
 		all = append(all, owner{groupOf(ref.APIVersion), ref.Kind, ref.Name, ref.UID, o})
-		refs = nil
-		for _, r := range o.list("metadata", "ownerReferences") {
-			controls := r.is("controller")
-			refs = append(refs, metav1.OwnerReference{APIVersion: r.text("apiVersion"), Kind: r.text("kind"),
-				Name: r.text("name"), UID: types.UID(r.text("uid")), Controller: &controls})
-		}
+		ref = metav1.GetControllerOfNoCopy(&unstructured.Unstructured{Object: o})
 	}
+	return all
 }
 
 // isOwnedBy reports whether one of the objects with these UIDs owns the object.

@@ -83,9 +83,7 @@ func newFacts(d decide.Decision, evidence []Evidence) *facts {
 	for _, gone := range d.Delete {
 		f.deleted[gone.Pod.UID] = gone.Cause
 	}
-	if len(f.Job.OwnerReferences) > 0 {
-		f.owners = f.world.ownersOf(f.Job.OwnerReferences)
-	}
+	f.owners = f.world.ownersOf(f.Job)
 	f.created = timeOf(lastEvent(f.events[f.Job.UID], reasonIs("SuccessfulCreate")))
 	f.read()
 	if finished(f.Job).Code != "" && !hasSucceeded(f.Job) {
