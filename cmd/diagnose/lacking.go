@@ -47,27 +47,19 @@ func devicesTainted(p *podFacts) sign {
 				continue
 			}
 			for _, node := range p.f.nodes {
-				has := node.Status.Allocatable[name]
-				i := slices.IndexFunc(node.Spec.Taints, func(t corev1.Taint) bool {
-					return t.Effect != corev1.TaintEffectPreferNoSchedule && !p.tolerates(t)
-				})
+				has, taint := node.Status.Allocatable[name], firstOf(node.Spec.Taints, p.keptAway)
 				switch {
 				case has.IsZero():
-				case i < 0 || broken.MatchString(node.Spec.Taints[i].Key):
+				case taint.Key == "" || broken.MatchString(taint.Key):
 					return sign{}
 				default:
-					says = append(says, node.Name+" ("+node.Spec.Taints[i].ToString()+")")
+					says = append(says, node.Name+" ("+taint.ToString()+")")
 				}
 			}
 		}
 	}
-	if len(says) == 0 {
-		return sign{}
-	}
 	slices.Sort(says)
-	s.text = "the only nodes given with the device have a taint that the pod does not tolerate: " +
-		strings.Join(says[:min(2, len(says))], ", ") + "; " + s.text
-	return s
+	return s.ofTaints("the only nodes given with the device have a taint that the pod does not tolerate: ", says)
 }
 
 // deadlocked finds that the Job and another one each have some of a device, and wait for more.

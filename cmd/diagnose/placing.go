@@ -278,12 +278,7 @@ func (p *podFacts) elsewhere(claim string, is object) string {
 
 // selects reports whether a node has the labels of the pod's node selector.
 func (p *podFacts) selects(node *corev1.Node) bool {
-	for key, value := range p.Spec.NodeSelector {
-		if has, ok := node.Labels[key]; !ok || has != value {
-			return false
-		}
-	}
-	return true
+	return labels.SelectorFromSet(p.Spec.NodeSelector).Matches(labels.Set(node.Labels))
 }
 
 // claims returns the names of the PersistentVolumeClaims of a pod. A pod without volumes was given without them.
@@ -431,36 +426,37 @@ func nodesTainted(p *podFacts) sign {
 	var says []string
 	for _, name := range slices.Sorted(maps.Keys(p.f.nodes)) {
 		node := p.f.nodes[name]
-		i := slices.IndexFunc(node.Spec.Taints, func(t corev1.Taint) bool {
-			return t.Effect != corev1.TaintEffectPreferNoSchedule && !broken.MatchString(t.Key) && !p.tolerates(t)
-		})
+		taint := firstOf(node.Spec.Taints,
+			func(t corev1.Taint) bool { return !broken.MatchString(t.Key) && p.keptAway(t) })
 		meant := p.selects(node)
 		if len(p.Spec.NodeSelector) == 0 {
-			meant = i >= 0 && slices.ContainsFunc(p.Spec.Tolerations,
-				func(t corev1.Toleration) bool { return t.Key == node.Spec.Taints[i].Key })
+			meant = slices.ContainsFunc(p.Spec.Tolerations,
+				func(t corev1.Toleration) bool { return taint.Key != "" && t.Key == taint.Key })
 		}
-		if meant && i < 0 {
+		switch {
+		case meant && taint.Key == "":
 			return sign{}
-		}
-		if meant {
-			says = append(says, node.Name+" ("+node.Spec.Taints[i].ToString()+")")
+		case meant:
+			says = append(says, node.Name+" ("+taint.ToString()+")")
 		}
 	}
-	if len(says) == 0 {
-		return sign{}
-	}
-	s.text = "the pod does not tolerate the taint of the nodes that it is meant for: " +
-		strings.Join(says[:min(2, len(says))], ", ") + "; " + s.text
-	return s
+	return s.ofTaints("the pod does not tolerate the taint of the nodes that it is meant for: ", says)
 }
 
-// tolerates reports whether the pod tolerates a taint.
-func (p *podFacts) tolerates(taint corev1.Taint) bool {
-	return slices.ContainsFunc(p.Spec.Tolerations, func(t corev1.Toleration) bool {
+// ofTaints returns a sign that begins with nodes and their taints; empty without nodes.
+func (s sign) ofTaints(text string, nodes []string) sign {
+	s.text = text + strings.Join(nodes[:min(2, len(nodes))], ", ") + "; " + s.text
+	return either(len(nodes) > 0, s, sign{})
+}
+
+// keptAway reports whether a taint keeps the pod from a node.
+func (p *podFacts) keptAway(taint corev1.Taint) bool {
+	tolerates := func(t corev1.Toleration) bool {
 		return (t.Key == taint.Key || t.Key == "" && t.Operator == corev1.TolerationOpExists) &&
 			(t.Effect == "" || t.Effect == taint.Effect) &&
 			(t.Operator == corev1.TolerationOpExists || t.Value == taint.Value)
-	})
+	}
+	return taint.Effect != corev1.TaintEffectPreferNoSchedule && !slices.ContainsFunc(p.Spec.Tolerations, tolerates)
 }
 
 // claimUnallocated finds that nodes lack a device that a ResourceClaim asks for, with who holds such devices.
