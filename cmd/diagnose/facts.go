@@ -122,32 +122,23 @@ func (f *facts) textDeletes() string { return also("deleting ", len(f.decision.D
 // notReady says since when a node has been NotReady; it is empty if the node is ready or not given, or has
 // been NotReady for a short time only.
 func (f *facts) notReady(name string) string {
-	node := f.nodes[name]
-	if node == nil {
-		return ""
-	}
-	since, not := notReadySince(node)
-	if not && (since.IsZero() || f.overdue(since)) {
-		return joined(": ", "node "+node.Name+" has been NotReady since "+f.clock(since), kubeletSays(node))
-	}
-	return ""
-}
-
-func notReadySince(node *corev1.Node) (since time.Time, not bool) {
-	c := readyCondition(node)
-	return c.LastTransitionTime.Time, c.Type != "" && c.Status != corev1.ConditionTrue
+	c := f.readyCondition(name)
+	since := c.LastTransitionTime.Time
+	not := c.Type != "" && c.Status != corev1.ConditionTrue && (since.IsZero() || f.overdue(since))
+	return textIf(not, joined(": ", "node "+name+" has been NotReady since "+f.clock(since), f.kubeletSays(name)))
 }
 
 // kubeletSays returns why a node is not ready by its kubelet, which runs: say, PLEG or CNI. It is empty if the kubelet
 // does not answer.
-func kubeletSays(node *corev1.Node) string {
-	c := readyCondition(node)
+func (f *facts) kubeletSays(node string) string {
+	c := f.readyCondition(node)
 	return textIf(c.Status == corev1.ConditionFalse, oneLine(c.Message))
 }
 
-// readyCondition returns the condition Ready of a node; the zero condition if the input has only a part of the Node.
-func readyCondition(node *corev1.Node) corev1.NodeCondition {
-	return firstOf(node.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type == corev1.NodeReady })
+// readyCondition returns the condition Ready of a node; the zero condition if the input lacks it.
+func (f *facts) readyCondition(name string) corev1.NodeCondition {
+	return firstOf(cmp.Or(f.nodes[name], &corev1.Node{}).Status.Conditions,
+		func(c corev1.NodeCondition) bool { return c.Type == corev1.NodeReady })
 }
 
 func hasSucceeded(job *batchv1.Job) bool { return jobstatus.OutcomeOf(job).Phase == jobstatus.Complete }

@@ -15,7 +15,7 @@ import (
 
 // nodeUnwell finds a node that is not ready by what its kubelet says.
 func nodeUnwell(p *podFacts) (s sign) {
-	if node := p.f.nodes[p.node]; node != nil && kubeletSays(node) != "" {
+	if p.f.kubeletSays(p.node) != "" {
 		return nodeLost(p)
 	}
 	return s
@@ -23,7 +23,7 @@ func nodeUnwell(p *podFacts) (s sign) {
 
 func nodeLost(p *podFacts) (s sign) {
 	if text := p.f.notReady(p.node); text != "" {
-		since, _ := notReadySince(p.f.nodes[p.node])
+		since := p.f.readyCondition(p.node).LastTransitionTime.Time
 		s = sign{text: text + p.evicted(since), about: "node/" + p.node}
 	} else if p.Status.Phase == corev1.PodUnknown || p.Status.Reason == "NodeLost" {
 		s.text = joined(": ", joined(", on node ", "the pod's phase is "+string(p.Status.Phase), p.node),
