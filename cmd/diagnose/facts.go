@@ -45,8 +45,7 @@ type facts struct {
 	owners    []owner              // the controllers above the Job, the next one first
 	symptoms  []*symptom           // of active pods
 	change    time.Time            // the last one of the Job and its pods
-	creation  explain.Reason       // why missing pods are not created
-	refusal   string               // the message of the API server
+	refusal   string               // the message with which the API server refuses pods
 	refusedBy *corev1.Event        // with that message
 	kueue     string               // the state of Kueue's Workload
 	says      string               // the message of the Workload
@@ -113,8 +112,8 @@ func (f *facts) goesOn() bool {
 // finished says how a Job has ended; it is zero if the Job has not.
 func finished(job *batchv1.Job) explain.Reason {
 	end := jobstatus.OutcomeOf(job)
-	return when(end.Terminal(), explain.JobFinished,
-		joined(": ", fmt.Sprintf("the Job is %s", end.Phase), end.Reason, end.Message))
+	text := joined(": ", fmt.Sprintf("the Job is %s", end.Phase), end.Reason, end.Message)
+	return either(end.Terminal(), explain.Reason{Code: explain.JobFinished, Text: text}, explain.Reason{})
 }
 
 func (f *facts) textDeletes() string { return also("deleting ", len(f.decision.Delete), "pod", "") }
@@ -164,21 +163,26 @@ func (f *facts) recreated() (c found) {
 	return c
 }
 
-// podsMissing finds that the status counts more pods than the snapshot has. If it has some, the
-// status may be about to change.
-func (f *facts) podsMissing() explain.Reason {
-	status, pods := &f.Job.Status, len(f.pods)
-	terminating := int(*cmp.Or(status.Terminating, new(int32)))
-	counted := int(status.Active) + terminating
-	return when(counted > pods && f.reason.Code != explain.JobFinished && (pods == 0 || f.overdue(f.change)),
-		"PodsMissing", "the status counts "+count(counted, "pod")+" as active"+
-			textIf(terminating > 0, " or terminating")+", but "+either(pods == 0, "none", fmt.Sprint(pods))+
-			" of them "+either(pods > 1, "were", "was")+" given")
+// podsMissing returns the finder for pods that the status counts and the snapshot lacks: all or, if it has some, others.
+// In that case the status may be about to change.
+func podsMissing(all bool) func(*facts) found {
+	return func(f *facts) (c found) {
+		status, pods := &f.Job.Status, len(f.pods)
+		terminating := int(*cmp.Or(status.Terminating, new(int32)))
+		counted := int(status.Active) + terminating
+		if f.refusedBy == nil && counted > pods && f.reason.Code != explain.JobFinished && all == (pods == 0) &&
+			(all || f.overdue(f.change)) {
+			c.text = "the status counts " + count(counted, "pod") + " as active" +
+				textIf(terminating > 0, " or terminating") + ", but " + either(all, "none", fmt.Sprint(pods)) +
+				" of them " + either(pods > 1, "were", "was") + " given"
+		}
+		return c
+	}
 }
 
 // backoffUnknown finds that the status counts failures whose pods were not given, so that the next pod may wait for
 // longer. If none was given, only the managed fields show whether the status has changed since; kubectl hides them.
-func (f *facts) backoffUnknown() explain.Reason {
+func (f *facts) backoffUnknown() string {
 	job, given, longest := f.Job, f.failedGiven(), f.Spec.Delays.Delay(f.Progress.Failed)
 	over := len(job.ManagedFields) > 0 && f.overdue(f.change.Add(longest))
 	wait, text := "for up to "+duration.HumanDuration(longest), "none of the pods was given"
@@ -188,8 +192,8 @@ func (f *facts) backoffUnknown() explain.Reason {
 		wait, text = "until "+f.clock(until), fmt.Sprintf("only %d of the pods %s", given, either(given == 1, "was",
 			"were")+" given")
 	}
-	return when(len(f.decision.Create) > 0 && f.Progress.Failed > given && !over &&
-		(len(f.pods) == 0 || !f.PerIndex()), "BackoffUnknown",
+	return textIf(len(f.decision.Create) > 0 && f.Progress.Failed > given && !over &&
+		(len(f.pods) == 0 || !f.PerIndex()),
 		count(f.Progress.Failed, "failure")+" counted, and "+text+": the controller may wait "+wait+
 			" before it creates "+count(len(f.decision.Create), "pod"))
 }
@@ -240,7 +244,7 @@ func (f *facts) createdAfter(t time.Time) bool {
 
 // creationOverdue finds pods whose creation has been due since the last known change and
 // the end of their backoff.
-func (f *facts) creationOverdue() explain.Reason {
+func (f *facts) creationOverdue() string {
 	change := f.change
 	if !f.PerIndex() && f.Plan.Record.Failures > 0 {
 		failures := either(f.failedGiven() < f.Progress.Failed, f.Progress.Failed, f.Plan.Record.Failures)
@@ -257,7 +261,7 @@ func (f *facts) creationOverdue() explain.Reason {
 			n++
 		}
 	}
-	return when(n > 0, "CreationOverdue", count(n, "pod")+" should have been created "+f.ago(first))
+	return textIf(n > 0, count(n, "pod")+" should have been created "+f.ago(first))
 }
 
 // terminationOverdue finds the pods that should have terminated. A pod that has terminated
@@ -368,14 +372,9 @@ func (f *facts) read() {
 	f.change = f.lastChange()
 	f.digest = f.digestFailures()
 	f.refusedBy = f.lastRefusal()
-	if f.refusedBy == nil {
-		f.creation = cmp.Or(f.podsMissing(), f.backoffUnknown(), f.creationOverdue())
-		return
+	if f.refusedBy != nil {
+		f.refusal = strings.TrimPrefix(oneLine(f.refusedBy.Message), "Error creating: ")
 	}
-	at, missing := timeOf(f.refusedBy), len(f.decision.Create)
-	f.refusal = strings.TrimPrefix(oneLine(f.refusedBy.Message), "Error creating: ")
-	f.creation.Text = count(missing, "pod") + " cannot be created" +
-		textIf(f.overdue(at), ", as of "+f.ago(at)) + ": " + f.refusal + f.usage(f.refusal)
 }
 
 // deadlineOverdue says that the deadline has passed, and the Job was not failed.

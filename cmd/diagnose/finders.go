@@ -229,22 +229,15 @@ func succeeding(f *facts) found {
 	return found{}
 }
 
-// creation returns the finder for a reason why missing pods are not created. mild says that some pods were given.
-func creation(code explain.Code, mild bool) func(*facts) found {
-	return func(f *facts) (c found) {
-		if f.creation.Code == code && mild == (code == "PodsMissing" && len(f.pods) > 0) {
-			c.text = f.creation.Text
-		}
-		return c
-	}
-}
-
 // refused returns the finder for a refusal of pods by the API server whose message has one of the
 // parts; without parts, any.
 func refused(parts ...string) func(*facts) found {
 	return func(f *facts) (c found) {
 		if f.refusal != "" && mentions(f.refusal, parts...) {
-			c.text, c.evidence = f.creation.Text, []string{f.eventText(f.refusedBy)}
+			at, missing := timeOf(f.refusedBy), count(len(f.decision.Create), "pod")
+			c.text = missing + " cannot be created" + textIf(f.overdue(at), ", as of "+f.ago(at)) + ": " + f.refusal +
+				f.usage(f.refusal)
+			c.evidence = []string{f.eventText(f.refusedBy)}
 			c.injected = f.injectedAt(f.refusal)
 		}
 		return c

@@ -61,7 +61,7 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 	{code: "PodsMissing", attention: AttentionStuck, group: groupCreation,
 		means: "the status counts active or terminating pods, and none of them was given",
 		advice: "Get its pods, too: kubectl get pods -n NAMESPACE -l job-name=JOB -o yaml. If there are none, the " +
-			"controller is not running.", job: creation("PodsMissing", false)},
+			"controller is not running.", job: podsMissing(true)},
 	{code: "TerminationOverdue", attention: AttentionStuck,
 		means:  "pods have not terminated two minutes or more after their grace period",
 		advice: terminationAdvice, job: overdueTermination(false)},
@@ -477,16 +477,16 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 	{code: "PodsMissing", attention: AttentionStuck, group: groupCreation,
 		means: "the status counts active or terminating pods, and some of them were not given",
 		advice: "Get all its pods: kubectl get pods -n NAMESPACE -l job-name=JOB -o yaml. If these are all, the " +
-			"controller is not running.", job: creation("PodsMissing", true)},
+			"controller is not running.", job: podsMissing(false)},
 	{code: "BackoffUnknown", group: groupCreation,
 		means: "the status counts failures, and none of the failed pods was given: they would show how long the Job " +
 			"backs off",
-		advice: "Get the pods that have failed, if they still exist.", job: creation("BackoffUnknown", false)},
+		advice: "Get the pods that have failed, if they still exist.", job: says((*facts).backoffUnknown)},
 	{code: "CreationOverdue", attention: AttentionStuck, group: groupCreation,
 		means: "pods should have been created two minutes ago or more",
 		advice: "Check that the controller that manages the Job is running. If it is, a quota or an admission " +
 			"webhook may reject the pods: look for FailedCreate events (kubectl describe job -n NAMESPACE JOB).",
-		job: creation("CreationOverdue", false)},
+		job: says((*facts).creationOverdue)},
 	{code: "TerminationOverdue", means: "pods have not terminated in time, and the Job goes on without them",
 		advice: terminationAdvice, job: overdueTermination(true)},
 	{code: "NotScheduledYet", cannot: "cannot be scheduled yet",

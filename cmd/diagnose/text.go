@@ -8,16 +8,9 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/duration"
-
-	"github.com/jobfate/jobfate/explain"
 )
 
 // What the sentences are made of.
-
-// when returns a reason that applies under a condition, and the zero Reason if it does not hold.
-func when(holds bool, code explain.Code, text string) explain.Reason {
-	return either(holds, explain.Reason{Code: code, Text: text}, explain.Reason{})
-}
 
 // clock renders a time in UTC, as RFC 3339 does, without the date if it is today's.
 func (f *facts) clock(t time.Time) string {
