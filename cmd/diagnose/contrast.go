@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -85,19 +86,11 @@ func (f *facts) contrastOf(g *Group) contrast {
 }
 
 // statusOf returns the status of a container of a pod; empty if there is none.
-func statusOf(pod *corev1.Pod, name string) *corev1.ContainerStatus {
-	for i := range pod.Status.ContainerStatuses {
-		if c := &pod.Status.ContainerStatuses[i]; c.Name == name {
-			return c
-		}
-	}
-	return &corev1.ContainerStatus{}
+func statusOf(pod *corev1.Pod, name string) corev1.ContainerStatus {
+	return firstOf(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool { return c.Name == name })
 }
 
 // arch returns the architecture of the node of a pod; empty if it is not known.
 func (f *facts) arch(pod *corev1.Pod) string {
-	if node := f.nodes[pod.Spec.NodeName]; node != nil {
-		return node.Labels[corev1.LabelArchStable]
-	}
-	return ""
+	return cmp.Or(f.nodes[pod.Spec.NodeName], &corev1.Node{}).Labels[corev1.LabelArchStable]
 }

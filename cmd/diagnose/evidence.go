@@ -61,12 +61,6 @@ func (o object) text(path ...string) string {
 	return text
 }
 
-// is reports whether the value at a path is true.
-func (o object) is(path ...string) bool {
-	is, _, _ := unstructured.NestedBool(o, path...)
-	return is
-}
-
 // number returns the number at a path, and whether there is one.
 func (o object) number(path ...string) (int64, bool) {
 	value, _, _ := unstructured.NestedFieldNoCopy(o, path...)
@@ -119,9 +113,7 @@ func (o object) name() string {
 
 func (o object) uid() types.UID { return types.UID(o.text("metadata", "uid")) }
 
-// group returns the API group of the object; empty for the core.
-func (o object) group() string { return groupOf(o.text("apiVersion")) }
-
+// groupOf returns the group of a version of the API; empty for the core.
 func groupOf(apiVersion string) string {
 	group, _, found := strings.Cut(apiVersion, "/")
 	return textIf(found, group)

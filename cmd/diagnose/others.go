@@ -76,7 +76,9 @@ func kindOf(o owner) kind {
 }
 
 // suspended says that an object with spec.suspend is suspended.
-func suspended(o object) string { return textIf(o.is("spec", "suspend"), "spec.suspend is true") }
+func suspended(o object) string {
+	return textIf(o.at("spec")["suspend"] == true, "spec.suspend is true")
+}
 
 // deletedByOwner finds that an owner deletes the Job.
 func deletedByOwner(f *facts) (c found) {
@@ -167,7 +169,7 @@ func (f *facts) workload() object {
 		uids = append(uids, o.uid)
 	}
 	for _, o := range slices.Backward(f.objects) {
-		if o.text("kind") == "Workload" && o.group() == kueueGroup && o.isOwnedBy(uids...) {
+		if o.text("kind") == "Workload" && groupOf(o.text("apiVersion")) == kueueGroup && o.isOwnedBy(uids...) {
 			return o
 		}
 	}
@@ -205,7 +207,7 @@ func (f *facts) workloadSays() (state, text string) {
 		return "", ""
 	}
 	name := w.name()
-	if active, set := w.at("spec")["active"].(bool); set && !active {
+	if w.at("spec")["active"] == false {
 		c := w.condition("DeactivationTarget")
 		if evicted := w.condition("Evicted"); c == nil && evicted.text("status") == "True" {
 			c = evicted
@@ -455,16 +457,8 @@ func ofAutoscaler(e *corev1.Event) bool {
 	return reasonIs("TriggeredScaleUp", "Nominated")(e) || addsNoNode(e)
 }
 
-// adder is who adds something to pods, by the beginning of the name of that.
-type adder struct{ prefix, who string }
-
-// gateOwners lists the controllers that remove a scheduling gate.
-var gateOwners = []adder{
-	{"kueue.x-k8s.io/", "Kueue"},
-	{"jobset.sigs.k8s.io/", "the JobSet controller"},
-}
-
-// adderOf returns who adds what has this name; empty if that is not known.
-func adderOf(all []adder, name string) string {
-	return firstOf(all, func(m adder) bool { return strings.HasPrefix(name, m.prefix) }).who
+// gateOwner returns the controller that removes a scheduling gate; empty if that is not known.
+func gateOwner(gate string) string {
+	group, _, _ := strings.Cut(gate, "/")
+	return map[string]string{kueueGroup: "Kueue", "jobset.sigs.k8s.io": "the JobSet controller"}[group]
 }

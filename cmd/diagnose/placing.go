@@ -96,7 +96,7 @@ func gated(p *podFacts) (s sign) {
 	}
 	var gates []string
 	for _, gate := range p.Spec.SchedulingGates {
-		who := adderOf(gateOwners, gate.Name)
+		who := gateOwner(gate.Name)
 		gates = append(gates, gate.Name+textIf(who != "", " ("+who+" removes it)"))
 	}
 	s.text = strings.Join(gates, ", ")
