@@ -79,9 +79,7 @@ var mishaps = slices.Concat([]mishap{
 	{"a command is one string, though it has several words",
 		"Write each word of the command of container CONTAINER as an element of its own, or let a shell run it: " +
 			"[sh, -c, ...].",
-		func(_ *facts, c *found) bool {
-			return notStarted(c.signs.End) && spaced.MatchString(c.signs.End.Message)
-		}},
+		func(_ *facts, c *found) bool { return notStarted(c.signs.End) && spaced.MatchString(c.message) }},
 	{"a container could not be started",
 		"Check the command, the security context and the mounts of container CONTAINER: it has not run, so it has no " +
 			"log.",
@@ -106,9 +104,7 @@ var mishaps = slices.Concat([]mishap{
 		"Keep the node while the pod runs: annotations cluster-autoscaler.kubernetes.io/safe-to-evict: \"false\" and " +
 			"karpenter.sh/do-not-disrupt: \"true\" in the pod template. With a rule of spec.podFailurePolicy that " +
 			"ignores DisruptionTarget, this is no failure, and a new pod starts.",
-		func(_ *facts, c *found) bool {
-			return c.pod == "" && c.gone != nil && disrupts(c.gone) && reasonIs("Evicted", scaleDown)(c.gone)
-		}},
+		ofGone(func(e *corev1.Event) bool { return disrupts(e) && reasonIs("Evicted", scaleDown)(e) })},
 	{"its pods, which are gone, were disrupted, and no rule ignores that",
 		"With a rule of spec.podFailurePolicy that ignores DisruptionTarget, this is no failure.",
 		func(f *facts, c *found) bool {
@@ -162,15 +158,11 @@ var mishaps = slices.Concat([]mishap{
 	{"a container could not write, because its root file system is read-only",
 		"Give container CONTAINER a volume where it writes, such as an emptyDir at /tmp: its root file system is " +
 			"read-only (readOnlyRootFilesystem).",
-		func(f *facts, c *found) bool {
-			return c.signs.End != nil && f.readOnly(c.container, c.signs.End.Message)
-		}},
+		func(f *facts, c *found) bool { return f.readOnly(c.container, c.message) }},
 	{"a container may not write to a volume, and the template has no fsGroup",
 		"Set securityContext.fsGroup of the pod template to a group of container CONTAINER, so that it may write to " +
 			"the volume.",
-		func(f *facts, c *found) bool {
-			return c.signs.End != nil && f.notItsGroup(c.container, c.signs.End.Message)
-		}},
+		func(f *facts, c *found) bool { return f.notItsGroup(c.container, c.message) }},
 	{"the command timeout ended a program",
 		"124 is what the command timeout returns: the program did not end in the time that the command gives it. " +
 			logAdvice,

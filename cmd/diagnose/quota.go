@@ -12,8 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// quotaName matches the quota in the message of a refusal.
-var quotaName = regexp.MustCompile(`exceeded quota: ([^,]+), requested: (.+), used: `)
+// quotaName matches the quota in the message of a refusal, what was requested, and the first resource of that.
+var quotaName = regexp.MustCompile(`exceeded quota: ([^,]+), requested: (([^=]+).*), used: `)
 
 // idle is what pods of one owner that do no work take of a quota.
 type idle struct {
@@ -46,7 +46,6 @@ func (f *facts) idleInQuota() (most idle) {
 	if m == nil {
 		return most
 	}
-	name, _, _ := strings.Cut(m[2], "=")
 	all := map[string]idle{}
 	for _, pod := range f.near.all {
 		owner := metav1.GetControllerOfNoCopy(pod)
@@ -59,7 +58,7 @@ func (f *facts) idleInQuota() (most idle) {
 		}
 		of := all[owner.Kind+" "+owner.Name]
 		of.owner, of.pods, of.why = owner.Kind+" "+owner.Name, of.pods+1, why
-		of.takes.Add(takes(pod, name))
+		of.takes.Add(takes(pod, m[3]))
 		all[of.owner] = of
 		if less := most.takes.Cmp(of.takes); less < 0 || less == 0 && of.owner < most.owner {
 			most = of
@@ -102,9 +101,8 @@ func heldForGood(f *facts) found {
 	if m == nil {
 		return found{}
 	}
-	name, _, _ := strings.Cut(m[2], "=")
 	held := slices.ContainsFunc(f.near.all, func(pod *corev1.Pod) bool {
-		of, serves := takes(pod, name), endsNot(pod) || metav1.GetControllerOfNoCopy(pod) == nil
+		of, serves := takes(pod, m[3]), endsNot(pod) || metav1.GetControllerOfNoCopy(pod) == nil
 		return pod.Namespace == f.Job.Namespace && serves && !hasEnded(pod) && !of.IsZero()
 	})
 	return either(held, refused("exceeded quota")(f), found{})
@@ -124,12 +122,11 @@ func (f *facts) usage(refusal string) string {
 			now = append(now, status.text("used", resource)+" of "+hard+" "+resource)
 		}
 	}
-	first, _, _ := strings.Cut(m[2], "=")
-	held := f.have(first, func(*corev1.Pod) bool { return true })
+	held := f.have(m[3], func(*corev1.Pod) bool { return true })
 	var own resource.Quantity
 	for _, r := range f.pods {
 		if r.Active {
-			own.Add(takes(r.Pod, first))
+			own.Add(takes(r.Pod, m[3]))
 		}
 	}
 	if held == "" && !own.IsZero() {
