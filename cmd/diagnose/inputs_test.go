@@ -35,6 +35,33 @@ func (g given) diagnose() (diagnose.Diagnosis, error) {
 	return diagnose.Of(d, g.Evidence), err
 }
 
+// checkCauses checks the first cause of an input, and that it has none that it only resembles.
+func checkCauses(t *testing.T, in cases.Input, all []diagnose.Cause) {
+	t.Helper()
+	first := all[0]
+	if got := string(first.Code) + " " + first.Attention.String(); got != in.Want {
+		t.Errorf("got %s: %s\nwant %s", got, first.Text, in.Want)
+	}
+	if in.Whole != "" && first.Text != in.Whole {
+		t.Errorf("got the text %q\nwant         %q", first.Text, in.Whole)
+	}
+	for _, part := range in.Text {
+		if !strings.Contains(first.Text, part) {
+			t.Errorf("got the text %q, want %q in it", first.Text, part)
+		}
+	}
+	for _, part := range in.Advice {
+		if !strings.Contains(first.Advice, part) {
+			t.Errorf("got the advice %q, want %q in it", first.Advice, part)
+		}
+	}
+	for _, c := range all {
+		if slices.Contains(in.Not, string(c.Code)) {
+			t.Errorf("got %s: %s, for which this is a near miss", c.Code, c.Text)
+		}
+	}
+}
+
 // Each input of testdata/causes has its cause first; a near miss does not have the cause that it resembles.
 func TestInputs(t *testing.T) {
 	for _, in := range inputs(t) {
@@ -44,12 +71,6 @@ func TestInputs(t *testing.T) {
 			must(t, err)
 			all := e.Causes()
 			first := all[0]
-			if got := string(first.Code) + " " + first.Attention.String(); got != in.Want {
-				t.Errorf("got %s: %s\nwant %s", got, first.Text, in.Want)
-			}
-			if in.Whole != "" && first.Text != in.Whole {
-				t.Errorf("got the text %q\nwant         %q", first.Text, in.Whole)
-			}
 			other := diagnose.Unmanaged(g.Job, g.Evidence)
 			if got := fmt.Sprintf("%s %s: %s", other.Code, other.Attention, other.Text); in.Unmanaged != "" && got != in.Unmanaged {
 				t.Errorf("got, without a decision, %s\nwant %s", got, in.Unmanaged)
@@ -59,16 +80,6 @@ func TestInputs(t *testing.T) {
 			}
 			if n := len(first.Pods); in.Pods != "" && (n == 0 || in.Pods != strings.Join(slices.Compact([]string{first.Pods[0], first.Pods[n-1]}), ", ")) {
 				t.Errorf("got the pods %q, want %s", first.Pods, in.Pods)
-			}
-			for _, part := range in.Text {
-				if !strings.Contains(first.Text, part) {
-					t.Errorf("got the text %q, want %q in it", first.Text, part)
-				}
-			}
-			for _, part := range in.Advice {
-				if !strings.Contains(first.Advice, part) {
-					t.Errorf("got the advice %q, want %q in it", first.Advice, part)
-				}
 			}
 			checkTotals(t, g.Job, e.Explanation)
 			lines := []string{e.Totals().String(), e.Failures().Line(3)}
@@ -101,11 +112,7 @@ func TestInputs(t *testing.T) {
 					t.Errorf("got the lines %q\nwant %q", lines, line)
 				}
 			}
-			for _, c := range all {
-				if slices.Contains(in.Not, string(c.Code)) {
-					t.Errorf("got %s: %s, for which this is a near miss", c.Code, c.Text)
-				}
-			}
+			checkCauses(t, in, all)
 			if first.Attention == diagnose.AttentionStuck && first.Advice == "" {
 				t.Error("the Job is stuck, and there is no advice")
 			}
