@@ -93,6 +93,15 @@ func disrupts(e *corev1.Event) bool {
 // assigned matches the node in the message of the scheduler (pkg/scheduler/schedule_one.go, bindingCycle).
 var assigned = regexp.MustCompile(`^Successfully assigned \S+ to (\S+)$`)
 
+// nodeOf returns the node that a pod has had, by its events; empty if they do not say it.
+func nodeOf(events []*corev1.Event) string {
+	e := cmp.Or(lastEvent(events, reasonIs("Scheduled")), &corev1.Event{})
+	if m := assigned.FindStringSubmatch(oneLine(e.Message)); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
 // evictedAgain finds that pods which are gone were evicted again and again, and that no limit counts it: the status
 // has fewer failures.
 func evictedAgain(f *facts) (c found) {
@@ -104,12 +113,7 @@ func evictedAgain(f *facts) (c found) {
 			continue
 		}
 		all = append(all, e)
-		on := lastEvent(events, reasonIs("Scheduled"))
-		m := assigned.FindStringSubmatch(oneLine(cmp.Or(on, &corev1.Event{}).Message))
-		if m == nil {
-			continue
-		}
-		if of := lastEvent(f.about("Node", "", m[1]), func(of *corev1.Event) bool {
+		if of := lastEvent(f.about("Node", "", nodeOf(events)), func(of *corev1.Event) bool {
 			return isWarning(of) && timeOf(e).Sub(timeOf(of)).Abs() < longPatience
 		}); of != nil {
 			anew = append(anew, of.Reason+": "+oneLine(of.Message))
@@ -157,12 +161,9 @@ func (f *facts) addGone(c *found) string {
 
 // left says from which node a pod that is gone was deleted, and whether the node is cordoned.
 func (f *facts) left(e *corev1.Event, ofPod []*corev1.Event) string {
-	node, by := e.Source.Host, ""
+	node, by := cmp.Or(nodeOf(ofPod), e.Source.Host), ""
 	if reasonIs("Evicted", scaleDown)(e) {
 		by = cmp.Or(e.ReportingController, e.Source.Component)
-	}
-	if m := assigned.FindStringSubmatch(oneLine(cmp.Or(lastEvent(ofPod, reasonIs("Scheduled")), e).Message)); m != nil {
-		node = m[1]
 	}
 	if e.Reason != "Killing" && !disrupts(e) || node+by == "" {
 		return ""
