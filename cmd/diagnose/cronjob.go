@@ -205,8 +205,9 @@ func (c *cronFacts) diagnose() {
 	switch {
 	case c.of.DeletionTimestamp != nil || suspended:
 		c.Next = time.Time{}
-		text := "the CronJob is " + either(suspended, "suspended"+c.suspendedBy()+c.suspendedWhy(), "being deleted") +
-			", so it creates no Job" + textIf(c.Missed > 0, "; "+c.starts())
+		why := holdReason(c.of.Annotations)
+		text := "the CronJob is " + either(suspended, "suspended"+c.suspendedBy()+textIf(why != "", " ("+why+")"),
+			"being deleted") + ", so it creates no Job" + textIf(c.Missed > 0, "; "+c.starts())
 		if suspended && !c.due.IsZero() {
 			text += "; once it is resumed, it makes up for start time " + c.date(c.due)
 		}
@@ -251,19 +252,9 @@ func (c *cronFacts) twin() string {
 }
 
 // suspendedBy says who has suspended the CronJob, and when; empty if that is not known.
-func (c *cronFacts) suspendedBy() (text string) {
-	for _, of := range c.of.ManagedFields {
-		if of.FieldsV1 != nil && strings.Contains(of.FieldsV1.GetRawString(), `"f:suspend":`) {
-			text = " by " + of.Manager + " at " + c.date(cmp.Or(of.Time, &metav1.Time{}).Time) + " or before"
-		}
-	}
-	return text
-}
-
-// suspendedWhy quotes an annotation that seems to say why the CronJob is suspended.
-func (c *cronFacts) suspendedWhy() string {
-	key := firstOf(slices.Sorted(maps.Keys(c.of.Annotations)), holdKey.MatchString)
-	return textIf(key != "", " ("+joined(": ", key, oneLine(c.of.Annotations[key]))+")")
+func (c *cronFacts) suspendedBy() string {
+	by, at := suspendWritten(c.of.ManagedFields)
+	return textIf(by != "", " by "+by+" at "+c.date(at)+" or before")
 }
 
 // lateJob names a Job of any CronJob that was created late, after the last start time that was missed: the controller
@@ -279,16 +270,6 @@ func (c *cronFacts) lateJob() string {
 		}
 	}
 	return ""
-}
-
-// changedSuspend returns when a client last wrote spec.suspend, or later; zero if that is not known.
-func (c *cronFacts) changedSuspend() (at time.Time) {
-	for _, of := range c.of.ManagedFields {
-		if of.FieldsV1 != nil && strings.Contains(of.FieldsV1.GetRawString(), `"f:suspend":`) {
-			at = latest(at, cmp.Or(of.Time, &metav1.Time{}).Time)
-		}
-	}
-	return at
 }
 
 // often finds that Jobs start more often than they should.
@@ -378,11 +359,12 @@ func (c *cronFacts) unstarted() {
 		c.add("RunOverdue", c.starts(), nil)
 	case c.due.IsZero() && late(c.First):
 		why := "the controller overlooks it"
+		_, changed := suspendWritten(c.of.ManagedFields)
 		if seconds := c.of.Spec.StartingDeadlineSeconds; seconds != nil {
 			why = fmt.Sprintf("startingDeadlineSeconds %d is over", *seconds) +
 				textIf(*seconds < 10, " (the controller may need 10 seconds to start a Job)")
 		}
-		c.add("RunMissed", joined("; ", c.starts(), why, textIf(c.changedSuspend().After(c.Last), "spec.suspend was "+
+		c.add("RunMissed", joined("; ", c.starts(), why, textIf(changed.After(c.Last), "spec.suspend was "+
 			"last written"+c.suspendedBy()+": the CronJob may have been suspended until then"), c.lateJob()),
 			lastEvent(c.events, reasonIs("MissSchedule")))
 	}

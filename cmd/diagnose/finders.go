@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -64,32 +65,43 @@ func awaitingTermination(f *facts) found {
 // suspendedSince finds that the Job is suspended, since when, and which client has written that, as far as it is known.
 func suspendedSince(f *facts) (c found) {
 	c = decided(explain.JobSuspended)(f)
-	var since, by string
+	var since string
 	if of := jobstatus.True(f.Job.Status.Conditions, batchv1.JobSuspended); of != nil {
 		since = "since " + f.clock(of.LastTransitionTime.Time)
 	}
-	for _, of := range f.Job.ManagedFields {
-		if of.FieldsV1 != nil && strings.Contains(of.FieldsV1.GetRawString(), `"f:suspend":`) {
-			by = "by " + of.Manager
-		}
-	}
-	if says := joined(" ", since, by); says != "" {
+	by, _ := suspendWritten(f.Job.ManagedFields)
+	if says := joined(" ", since, textIf(by != "", "by "+by)); says != "" {
 		c.reason.Text = strings.Replace(c.reason.Text, "is suspended", "is suspended, "+says, 1)
 	}
 	return c
 }
 
+// suspendWritten returns the client that wrote spec.suspend last, and when; empty and zero if that is not known.
+func suspendWritten(fields []metav1.ManagedFieldsEntry) (by string, at time.Time) {
+	for _, of := range fields {
+		if of.FieldsV1 != nil && strings.Contains(of.FieldsV1.GetRawString(), `"f:suspend":`) {
+			by, at = of.Manager, latest(at, cmp.Or(of.Time, &metav1.Time{}).Time)
+		}
+	}
+	return by, at
+}
+
 // holdKey matches the keys by which people and controllers say that they hold a Job.
 var holdKey = regexp.MustCompile(`(^|[/._-])(hold|pause|paused|suspend|suspended|freeze|frozen|maintenance|note|reason|comment)$`)
 
+// holdReason quotes an annotation that seems to say why its object is suspended; empty if there is none.
+func holdReason(annotations map[string]string) string {
+	key := firstOf(slices.Sorted(maps.Keys(annotations)), holdKey.MatchString)
+	return joined(": ", key, oneLine(annotations[key]))
+}
+
 // heldBack finds that the Job is suspended, and has an annotation that seems to say why.
 func heldBack(f *facts) found {
-	c := suspendedSince(f)
-	key := firstOf(slices.Sorted(maps.Keys(f.Job.Annotations)), holdKey.MatchString)
-	if key == "" || c.reason.Text == "" {
+	c, why := suspendedSince(f), holdReason(f.Job.Annotations)
+	if why == "" || c.reason.Text == "" {
 		return found{}
 	}
-	c.reason.Text += "; " + joined(": ", key, oneLine(f.Job.Annotations[key]))
+	c.reason.Text += "; " + why
 	return c
 }
 
