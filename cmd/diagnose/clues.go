@@ -261,27 +261,23 @@ func (f *facts) file(c *corev1.Container, message string) (text, object string) 
 
 // filesOf returns the ConfigMap or Secret of a volume, if it is given, and the files that it has there.
 func (f *facts) filesOf(volume string) (from string, has []string) {
-	for _, v := range f.Job.Spec.Template.Spec.Volumes {
-		var kind, name string
-		var items []corev1.KeyToPath
-		switch {
-		case v.Name != volume:
-			continue
-		case v.ConfigMap != nil:
-			kind, name, items = "ConfigMap", v.ConfigMap.Name, v.ConfigMap.Items
-		case v.Secret != nil:
-			kind, name, items = "Secret", v.Secret.SecretName, v.Secret.Items
-		}
-		o := f.find(kind, f.Job.Namespace, name)
-		if o == nil {
-			return "", nil
-		}
-		for _, item := range items {
-			has = append(has, item.Path)
-		}
-		return kind + " " + name, either(len(items) > 0, has, keysOf(o))
+	var kind, name string
+	var items []corev1.KeyToPath
+	v := f.volumeNamed(volume)
+	switch {
+	case v.ConfigMap != nil:
+		kind, name, items = "ConfigMap", v.ConfigMap.Name, v.ConfigMap.Items
+	case v.Secret != nil:
+		kind, name, items = "Secret", v.Secret.SecretName, v.Secret.Items
 	}
-	return "", nil
+	o := f.find(kind, f.Job.Namespace, name)
+	if o == nil {
+		return "", nil
+	}
+	for _, item := range items {
+		has = append(has, item.Path)
+	}
+	return kind + " " + name, either(len(items) > 0, has, keysOf(o))
 }
 
 // keysOf returns the keys of a ConfigMap or a Secret.

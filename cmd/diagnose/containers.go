@@ -115,19 +115,16 @@ func (f *facts) notExecutable(container string, end *corev1.ContainerStateTermin
 		return ""
 	}
 	for _, mount := range c.VolumeMounts {
-		plain := slices.ContainsFunc(f.Job.Spec.Template.Spec.Volumes, func(v corev1.Volume) bool {
-			mode := int32(0o644)
-			switch {
-			case v.ConfigMap != nil && v.ConfigMap.Items == nil:
-				mode = *cmp.Or(v.ConfigMap.DefaultMode, &mode)
-			case v.Secret != nil && v.Secret.Items == nil:
-				mode = *cmp.Or(v.Secret.DefaultMode, &mode)
-			default: // an item has a mode of its own
-				return false
-			}
-			return v.Name == mount.Name && mode&0o111 == 0
-		})
-		if plain && (m[1] == mount.MountPath || strings.HasPrefix(m[1], strings.TrimSuffix(mount.MountPath, "/")+"/")) {
+		v, mode := f.volumeNamed(mount.Name), int32(0o644)
+		switch {
+		case v.ConfigMap != nil && v.ConfigMap.Items == nil:
+			mode = *cmp.Or(v.ConfigMap.DefaultMode, &mode)
+		case v.Secret != nil && v.Secret.Items == nil:
+			mode = *cmp.Or(v.Secret.DefaultMode, &mode)
+		default: // an item has a mode of its own
+			continue
+		}
+		if mode&0o111 == 0 && (m[1] == mount.MountPath || strings.HasPrefix(m[1], strings.TrimSuffix(mount.MountPath, "/")+"/")) {
 			return "; the files of volume " + mount.Name + " are not executable: set its defaultMode to 0755, or " +
 				"let a shell run the file"
 		}
@@ -138,12 +135,14 @@ func (f *facts) notExecutable(container string, end *corev1.ContainerStateTermin
 // containerNamed returns a container of the template; nil if it has none of the name.
 func (f *facts) containerNamed(name string) *corev1.Container {
 	spec := &f.Job.Spec.Template.Spec
-	all := slices.Concat(spec.Containers, spec.InitContainers)
-	i := slices.IndexFunc(all, func(c corev1.Container) bool { return c.Name == name })
-	if i < 0 {
-		return nil
-	}
-	return &all[i]
+	c := firstOf(slices.Concat(spec.Containers, spec.InitContainers),
+		func(c corev1.Container) bool { return c.Name == name })
+	return either(c.Name != "", &c, nil)
+}
+
+// volumeNamed returns a volume of the template; zero if it has none of the name.
+func (f *facts) volumeNamed(name string) corev1.Volume {
+	return firstOf(f.Job.Spec.Template.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == name })
 }
 
 // readOnly reports whether a container says that it cannot write, and its root file system is read-only.
@@ -164,8 +163,7 @@ func (f *facts) notItsGroup(container, message string) bool {
 		return false
 	}
 	return slices.ContainsFunc(c.VolumeMounts, func(mount corev1.VolumeMount) bool {
-		return strings.HasPrefix(m[1]+m[2], mount.MountPath) && slices.ContainsFunc(spec.Volumes,
-			func(v corev1.Volume) bool { return v.Name == mount.Name && v.PersistentVolumeClaim != nil })
+		return strings.HasPrefix(m[1]+m[2], mount.MountPath) && f.volumeNamed(mount.Name).PersistentVolumeClaim != nil
 	})
 }
 
@@ -224,9 +222,11 @@ func (c container) ended() time.Time {
 	return last.FinishedAt.Time
 }
 
-// helpers lists containers that serve others, by the beginning of their names: who injects them, if somebody does, and
-// what lets them end.
-var helpers = []struct{ prefix, who, ends string }{
+// helper is a container that serves others, by the beginning of its name: who injects it, if somebody does, and what
+// lets it end.
+type helper struct{ prefix, who, ends string }
+
+var helpers = []helper{
 	{"istio-", "Istio", "pilot-agent request POST quitquitquit, run in it, ends it. For later Jobs set annotation " +
 		"sidecar.istio.io/nativeSidecar: \"true\" in the pod template: it then ends with them."},
 	{"linkerd-", "Linkerd", "For later Jobs set annotation config.beta.linkerd.io/proxy-enable-native-sidecar: " +
@@ -240,17 +240,9 @@ var helpers = []struct{ prefix, who, ends string }{
 	{"gke-gcsfuse-", "the Cloud Storage FUSE driver of GKE", ""},
 }
 
-// ending says what lets a container that serves others end.
-func (p *podFacts) ending(name string) string {
-	done := textIf(len(p.f.owners) == 1 && p.f.owners[0].kind == "CronJob", " Then delete this Job, whose work is "+
-		"done: the next one starts.")
-	for _, h := range helpers {
-		if h.ends != "" && strings.HasPrefix(name, h.prefix) {
-			return h.ends + done
-		}
-	}
-	return "For later Jobs make it a sidecar: an init container with restartPolicy Always, which the kubelet stops " +
-		"when they have finished." + done
+// helperNamed returns the helper that has the name of a container; zero if none has.
+func helperNamed(container string) helper {
+	return firstOf(helpers, func(h helper) bool { return strings.HasPrefix(container, h.prefix) })
 }
 
 // injected says that a container is not of the pod template, and who has added it; empty if the template has it.
@@ -258,13 +250,9 @@ func (f *facts) injected(container string) string {
 	if container == "" || len(f.Job.Spec.Template.Spec.Containers) == 0 || f.containerNamed(container) != nil {
 		return ""
 	}
-	who, there := "an admission webhook", ", so change it there"
-	for _, h := range helpers {
-		if h.who != "" && strings.HasPrefix(container, h.prefix) {
-			who, there = h.who, textIf(h.ends == "", there)
-		}
-	}
-	return "The pod template has no container " + container + ": it is injected by " + who + there + "."
+	h := helperNamed(container)
+	return "The pod template has no container " + container + ": it is injected by " +
+		cmp.Or(h.who, "an admission webhook") + textIf(h.ends == "" || h.who == "", ", so change it there") + "."
 }
 
 // fieldOf matches a container in the path of a field.
@@ -327,8 +315,10 @@ func (f *facts) memoryLimit(pod *corev1.Pod, name string) string {
 		switch {
 		case of.Name != name:
 		case limit.IsZero() && strings.Contains(defaults, "memory limit for container "+name):
-			return "the memory limit" + limited(pod, name) + " of container " + name + ", which a LimitRange sets " +
-				"unless the template does"
+			set := firstOf(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == name })
+			limit = set.Resources.Limits.Memory()
+			return "the memory limit" + textIf(!limit.IsZero(), " ("+limit.String()+")") + " of container " + name +
+				", which a LimitRange sets unless the template does"
 		case limit.IsZero():
 			return noLimit
 		default:
@@ -336,13 +326,6 @@ func (f *facts) memoryLimit(pod *corev1.Pod, name string) string {
 		}
 	}
 	return "the memory limit of container " + either(plainName.MatchString(name), name, "CONTAINER")
-}
-
-// limited returns the memory limit of a container of a pod, in brackets; empty if it has none.
-func limited(pod *corev1.Pod, name string) string {
-	of := firstOf(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == name })
-	limit := of.Resources.Limits.Memory()
-	return textIf(!limit.IsZero(), " ("+limit.String()+")")
 }
 
 // inMemory reports whether the template has an emptyDir of medium Memory.

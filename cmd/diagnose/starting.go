@@ -162,13 +162,11 @@ func (p *podFacts) claimOnNode(serves bool) (s sign) {
 	if w := p.warning(); s.text == "" || w != nil && !timedOut(w) {
 		return sign{}
 	}
-	claims := slices.DeleteFunc(p.f.claims(p.Pod),
-		func(name string) bool { return !p.f.oneNodeOnly(p.Namespace, name) })
 	for _, holder := range p.f.near.all {
-		i := slices.IndexFunc(claims, func(name string) bool { return mounts(holder, name) })
-		if i >= 0 && holder.Namespace == p.Namespace && !hasEnded(holder) && endsNot(holder) == serves &&
+		claim := p.sharedWith(holder)
+		if claim != "" && holder.Namespace == p.Namespace && !hasEnded(holder) && endsNot(holder) == serves &&
 			holder.Spec.NodeName != "" && holder.Spec.NodeName != p.node {
-			s.text += "; PersistentVolumeClaim " + claims[i] + " is for one node at a time (ReadWriteOnce), and pod " +
+			s.text += "; PersistentVolumeClaim " + claim + " is for one node at a time (ReadWriteOnce), and pod " +
 				holder.Name + ownedBy(holder) + " mounts it on node " + holder.Spec.NodeName
 			return s
 		}
@@ -186,13 +184,11 @@ func volumeShared(p *podFacts) (s sign) {
 		return s
 	}
 	for _, r := range p.f.pods {
-		for _, name := range p.f.claims(p.Pod) {
-			if r.Pod.Name != p.Name && !hasEnded(r.Pod) && r.Pod.Spec.NodeName != "" && r.Pod.Spec.NodeName != p.node &&
-				mounts(r.Pod, name) && p.f.oneNodeOnly(p.Namespace, name) {
-				s.text += "; pod " + r.Pod.Name + " of the same Job has PersistentVolumeClaim " + name +
-					" (ReadWriteOnce) on node " + r.Pod.Spec.NodeName
-				return s
-			}
+		claim, node := p.sharedWith(r.Pod), r.Pod.Spec.NodeName
+		if claim != "" && r.Pod.Name != p.Name && !hasEnded(r.Pod) && node != "" && node != p.node {
+			s.text += "; pod " + r.Pod.Name + " of the same Job has PersistentVolumeClaim " + claim +
+				" (ReadWriteOnce) on node " + node
+			return s
 		}
 	}
 	return sign{}
@@ -206,10 +202,9 @@ func volumeKept(p *podFacts) sign {
 	}
 	m := usedBy.FindStringSubmatch(s.text)
 	for _, holder := range p.f.ending {
-		has := func(claim string) bool { return mounts(holder, claim) && p.f.oneNodeOnly(p.Namespace, claim) }
 		node := holder.Spec.NodeName
 		if holder.Namespace == p.Namespace && p.f.overdue(holder.DeletionTimestamp.Time) && node != p.node &&
-			(m != nil && m[1] == holder.Name || slices.ContainsFunc(p.f.claims(p.Pod), has)) {
+			(m != nil && m[1] == holder.Name || p.sharedWith(holder) != "") {
 			s.node = node
 			s.text = joined("; ", s.text, "pod "+holder.Name+ownedBy(holder)+" has it on node "+node+", and should "+
 				"have terminated "+p.f.ago(holder.DeletionTimestamp.Time), p.f.notReady(node))
@@ -219,10 +214,12 @@ func volumeKept(p *podFacts) sign {
 	return sign{}
 }
 
-// oneNodeOnly reports whether a claim is given and can be on one node at a time.
-func (f *facts) oneNodeOnly(namespace, claim string) bool {
-	modes, _ := f.find("PersistentVolumeClaim", namespace, claim).at("spec")["accessModes"].([]any)
-	return len(modes) == 1 && mentions(fmt.Sprint(modes[0]), "ReadWriteOnce")
+// sharedWith returns the claim of the pod that another one mounts, too, if it is given and can be on one node at a time.
+func (p *podFacts) sharedWith(other *corev1.Pod) string {
+	return firstOf(p.f.claims(p.Pod), func(claim string) bool {
+		modes, _ := p.f.find("PersistentVolumeClaim", p.Namespace, claim).at("spec")["accessModes"].([]any)
+		return mounts(other, claim) && len(modes) == 1 && mentions(fmt.Sprint(modes[0]), "ReadWriteOnce")
+	})
 }
 
 // endsNot reports whether a pod does not end by itself.
@@ -376,8 +373,13 @@ func sidecarRunning(p *podFacts) (s sign) {
 }
 
 func (p *podFacts) outlasts(c container, last time.Time) sign {
+	how := cmp.Or(helperNamed(c.Name).ends, "For later Jobs make it a sidecar: an init container with restartPolicy "+
+		"Always, which the kubelet stops when they have finished.")
+	if len(p.f.owners) == 1 && p.f.owners[0].kind == "CronJob" {
+		how += " Then delete this Job, whose work is done: the next one starts."
+	}
 	return sign{text: "container " + c.Name + " is still running, though the others finished " + p.f.ago(last),
-		container: c.Name, how: p.ending(c.Name)}
+		container: c.Name, how: how}
 }
 
 // finished returns when the last container finished, and the first one that still runs; zero if one
