@@ -243,8 +243,7 @@ func (f *facts) file(c *corev1.Container, message string) (text, object string) 
 	for _, path := range paths.FindAllString(message, -1) {
 		var at corev1.VolumeMount // the innermost one around the path
 		for _, mount := range c.VolumeMounts {
-			in := path == mount.MountPath || strings.HasPrefix(path, strings.TrimSuffix(mount.MountPath, "/")+"/")
-			at = either(in && len(mount.MountPath) > len(at.MountPath), mount, at)
+			at = either(isIn(path, mount) && len(mount.MountPath) > len(at.MountPath), mount, at)
 		}
 		file := strings.TrimPrefix(strings.TrimPrefix(path, at.MountPath), "/")
 		if path == at.MountPath {
@@ -257,6 +256,11 @@ func (f *facts) file(c *corev1.Container, message string) (text, object string) 
 		}
 	}
 	return "", ""
+}
+
+// isIn reports whether a path is that of a mount, or of something in it.
+func isIn(path string, mount corev1.VolumeMount) bool {
+	return path == mount.MountPath || strings.HasPrefix(path, strings.TrimSuffix(mount.MountPath, "/")+"/")
 }
 
 // filesOf returns the ConfigMap or Secret of a volume, if it is given, and the files that it has there.

@@ -124,7 +124,7 @@ func (f *facts) notExecutable(container string, end *corev1.ContainerStateTermin
 		default: // an item has a mode of its own
 			continue
 		}
-		if mode&0o111 == 0 && (m[1] == mount.MountPath || strings.HasPrefix(m[1], strings.TrimSuffix(mount.MountPath, "/")+"/")) {
+		if mode&0o111 == 0 && isIn(m[1], mount) {
 			return "; the files of volume " + mount.Name + " are not executable: set its defaultMode to 0755, or " +
 				"let a shell run the file"
 		}
