@@ -17,7 +17,6 @@ type crowd struct {
 	images    map[string]*corev1.Pod   // by an image, the first pod that has had it
 	succeeded map[string][]*corev1.Pod // by an image, the pods that succeeded with it
 	failed    map[string][]*corev1.Pod // and those that failed
-	ending    []*corev1.Pod            // those that have a node and are being deleted
 	addresses map[string]*corev1.Pod   // by their IP address
 	jobs      map[string][]*corev1.Pod // by the name of their Job
 	workloads map[string][]*corev1.Pod // by the name of a StatefulSet and so on, those that have not ended
@@ -40,9 +39,6 @@ func crowdOf(pods []*corev1.Pod) *crowd {
 		}
 		if of := workloadOf(pod); of != "" && !hasEnded(pod) {
 			c.workloads[of] = append(c.workloads[of], pod)
-		}
-		if pod.DeletionTimestamp != nil && !hasEnded(pod) && pod.Spec.NodeName != "" {
-			c.ending = append(c.ending, pod)
 		}
 		for i := range pod.Status.ContainerStatuses {
 			of := &pod.Status.ContainerStatuses[i]

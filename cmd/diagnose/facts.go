@@ -38,7 +38,6 @@ type facts struct {
 	pods      []*record            // of the Job, by index and UID
 	others    []*corev1.Pod        // the pods of other owners
 	near      *crowd               // the other pods of the namespace that are given, and perhaps some of others
-	ending    []*corev1.Pod        // those of the Job and of others that have a node and are being deleted
 	reason    explain.Reason       // for the state of the Job
 	deleted   map[types.UID]string // the pods that the decision deletes
 	created   time.Time            // the last SuccessfulCreate event of the Job
@@ -72,19 +71,20 @@ func newFacts(d decide.Decision, evidence []Evidence) *facts {
 	if f.near == nil {
 		f.near = crowdOf(either(len(f.around) > 0, nil, f.others))
 	}
-	f.ending = slices.Clone(f.near.ending)
-	for _, r := range f.pods {
-		if r.Terminating && r.Pod.Spec.NodeName != "" {
-			f.ending = append(f.ending, r.Pod)
-		}
-	}
 	f.reason = f.explained.Job()
 	for _, gone := range d.Delete {
 		f.deleted[gone.Pod.UID] = gone.Cause
 	}
-	f.owners = f.world.ownersOf(f.Job)
+	f.owners = f.ownersOf(f.Job)
 	f.created = timeOf(lastEvent(f.events[f.Job.UID], reasonIs("SuccessfulCreate")))
-	f.read()
+	f.symptoms = f.findSymptoms()
+	f.kueue, f.says = f.workloadSays()
+	f.change = f.lastChange()
+	f.digest = f.digestFailures()
+	f.refusedBy = f.lastRefusal()
+	if f.refusedBy != nil {
+		f.refusal = strings.TrimPrefix(oneLine(f.refusedBy.Message), "Error creating: ")
+	}
 	if finished(f.Job).Code != "" && !hasSucceeded(f.Job) {
 		f.failure = f.whyFailed()
 	}
@@ -163,8 +163,8 @@ func (f *facts) recreated() (c found) {
 	return c
 }
 
-// podsMissing returns the finder for pods that the status counts and the snapshot lacks: all or, if it has some, others.
-// In that case the status may be about to change.
+// podsMissing returns the finder for pods that the status counts and the snapshot lacks. If it does not lack all, the
+// status may be about to change.
 func podsMissing(all bool) func(*facts) found {
 	return func(f *facts) (c found) {
 		status, pods := &f.Job.Status, len(f.pods)
@@ -363,18 +363,6 @@ func (f *facts) changedUnseen() bool {
 		return job.Generation > first
 	}
 	return c.Status == corev1.ConditionTrue && !f.suspended() && !f.resumed().After(c.LastTransitionTime.Time)
-}
-
-// read prepares what the rows of the table read.
-func (f *facts) read() {
-	f.symptoms = f.findSymptoms()
-	f.kueue, f.says = f.workloadSays()
-	f.change = f.lastChange()
-	f.digest = f.digestFailures()
-	f.refusedBy = f.lastRefusal()
-	if f.refusedBy != nil {
-		f.refusal = strings.TrimPrefix(oneLine(f.refusedBy.Message), "Error creating: ")
-	}
 }
 
 // deadlineOverdue says that the deadline has passed, and the Job was not failed.

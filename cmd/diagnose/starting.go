@@ -201,20 +201,21 @@ func volumeKept(p *podFacts) sign {
 		return s
 	}
 	m := usedBy.FindStringSubmatch(s.text)
-	for _, holder := range p.f.ending {
-		node := holder.Spec.NodeName
-		if holder.Namespace == p.Namespace && p.f.overdue(holder.DeletionTimestamp.Time) && node != p.node &&
-			(m != nil && m[1] == holder.Name || p.sharedWith(holder) != "") {
+	for _, holder := range p.f.all() {
+		node, deleted := holder.Spec.NodeName, cmp.Or(holder.DeletionTimestamp, &metav1.Time{}).Time
+		if holder.Namespace == p.Namespace && p.f.overdue(deleted) && !hasEnded(holder) && node != "" &&
+			node != p.node && (m != nil && m[1] == holder.Name || p.sharedWith(holder) != "") {
 			s.node = node
 			s.text = joined("; ", s.text, "pod "+holder.Name+ownedBy(holder)+" has it on node "+node+", and should "+
-				"have terminated "+p.f.ago(holder.DeletionTimestamp.Time), p.f.notReady(node))
+				"have terminated "+p.f.ago(deleted), p.f.notReady(node))
 			return s
 		}
 	}
 	return sign{}
 }
 
-// sharedWith returns the claim of the pod that another one mounts, too, if it is given and can be on one node at a time.
+// sharedWith returns the claim of the pod that another one mounts, too, and that can be on one node at a time; empty if
+// none is given.
 func (p *podFacts) sharedWith(other *corev1.Pod) string {
 	return firstOf(p.f.claims(p.Pod), func(claim string) bool {
 		modes, _ := p.f.find("PersistentVolumeClaim", p.Namespace, claim).at("spec")["accessModes"].([]any)
