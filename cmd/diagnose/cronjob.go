@@ -136,7 +136,8 @@ func (c *cronFacts) lastBefore(since time.Time) (last time.Time, many bool) {
 // cronCauses says what the causes of CronJobs mean, and what to do.
 var cronCauses = []Entry{
 	{"CronJobStopped", AttentionHeld, "a CronJob is suspended, or is being deleted", "Find out why it is " +
-		"suspended. To resume it, set spec.suspend to false."},
+		"suspended. To resume it, set spec.suspend to false: a start time that has passed is made up for at once, if " +
+		"spec.startingDeadlineSeconds allows."},
 	{"ScheduleInvalid", AttentionStuck, "the schedule or the time zone of a CronJob is invalid, or the schedule " +
 		"matches no date", "Change spec.schedule or spec.timeZone."},
 	{"TimeZoneUnknown", AttentionStuck, "the CronJob controller does not know the time zone of a CronJob, though it " +
@@ -232,9 +233,18 @@ func (c *cronFacts) diagnose() {
 		jobs, _ := c.active()
 		c.add("Scheduled", joined("; ", jobs, textIf(!c.due.IsZero() && jobs == "", "the Job for "+
 			c.date(c.due)+" is due now"), "the next Job is due at "+c.date(c.Next)+", in "+
-			duration.HumanDuration(c.Next.Sub(c.now)), c.skipped(), c.twin()), nil)
+			duration.HumanDuration(c.Next.Sub(c.now)), c.zoneless(), c.skipped(), c.twin()), nil)
 	}
 }
+
+// zoneless says that the hours of the schedule are in no time zone of its own.
+func (c *cronFacts) zoneless() string {
+	return textIf(c.jobs != nil && c.of.Spec.TimeZone == nil && daily.MatchString(c.of.Spec.Schedule),
+		"spec.timeZone is not set, and its hours are taken as UTC")
+}
+
+// daily matches a schedule that names hours.
+var daily = regexp.MustCompile(`^\S+ \d+(,\d+)* `)
 
 // twin names another CronJob of the namespace that starts the same containers at the same times.
 func (c *cronFacts) twin() string {

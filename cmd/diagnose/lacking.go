@@ -133,6 +133,17 @@ func (f *facts) have(name string, counts func(*corev1.Pod) bool) string {
 	return f.holding[name]
 }
 
+// withClaims returns the finder for reasons of the scheduler about volumes, which names the claims of the pod.
+func withClaims(parts ...string) func(*podFacts) sign {
+	return func(p *podFacts) sign {
+		s := unschedulable(parts...)(p)
+		if claims := p.f.claims(p.Pod); s.text != "" && len(claims) > 0 {
+			s.text = strings.TrimSuffix(s.text, ".") + "; it has PersistentVolumeClaim " + list(claims)
+		}
+		return s
+	}
+}
+
 // onNode matches the provisioners of volumes that are a part of one node.
 var onNode = regexp.MustCompile(`local|hostpath|lvm|no-provisioner`)
 

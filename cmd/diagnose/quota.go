@@ -23,13 +23,21 @@ type idle struct {
 	takes resource.Quantity
 }
 
-// idles says why a pod does no work: it was created ten minutes ago or more and has not started, or a container of it
-// runs on ten minutes after another one has succeeded. It is empty if the pod may work.
+// sleeps matches commands that do nothing, and do not end.
+var sleeps = regexp.MustCompile(`sleep (?:infinity|inf|\d{5,})|tail -f /dev/null`)
+
+// idles says why a pod does no work: its command does nothing, it was created ten minutes ago or more and has not
+// started, or a container of it runs on ten minutes after another one has succeeded. It is empty if the pod may work.
 func (f *facts) idles(pod *corev1.Pod) string {
 	if pod.Status.Phase == corev1.PodPending && f.past(pod.CreationTimestamp.Time, longPatience) {
 		return "not started"
 	}
 	main, running := mainOf(pod.Spec.Containers), ""
+	for _, c := range pod.Spec.Containers {
+		if m := sleeps.FindString(strings.Join(slices.Concat(c.Command, c.Args), " ")); c.Name == main && m != "" {
+			return "nothing to do but " + m
+		}
+	}
 	done := false
 	for _, c := range pod.Status.ContainerStatuses {
 		end := c.State.Terminated

@@ -133,6 +133,9 @@ var sayings = slices.Concat([]saying{
 		"resource_exhausted", "limitexceeded", "insufficient_quota", "limit has been reached"},
 		"that a quota of a service is used up",
 		"Free what counts against the quota that the message names, or have it raised: retries do not help."},
+	{[]string{"diskfull", "could not extend file", "unable to extend", "error 1114", "the table '*' is full",
+		"database is full", "disk full (/"}, "that the disk of a database is full",
+		"Free or enlarge the volume of the database that the container calls: it is not the disk of this pod."},
 	{[]string{"no space left on device", "enospc", "disk full", "disk quota exceeded"},
 		"that there is no space left where it writes",
 		"Free space where container CONTAINER writes, or use a larger volume. Without a volume, that is the disk of " +

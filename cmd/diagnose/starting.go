@@ -59,7 +59,7 @@ func (p *podFacts) warning() (best *corev1.Event) {
 		switch {
 		case at.Before(after):
 			return best
-		case e.Reason == "Scheduled":
+		case e.Reason == "Scheduled" || e.Reason == "Pulled":
 			after = at // other components write whole seconds, so what they say in the same second may be earlier
 		case progress(e):
 			return best
@@ -376,7 +376,10 @@ func sidecarRunning(p *podFacts) (s sign) {
 func (p *podFacts) outlasts(c container, last time.Time) sign {
 	how := cmp.Or(helperNamed(c.Name).ends, "For later Jobs make it a sidecar: an init container with restartPolicy "+
 		"Always, which the kubelet stops when they have finished.")
-	if len(p.f.owners) == 1 && p.f.owners[0].kind == "CronJob" {
+	switch {
+	case len(p.f.owners) == 0:
+		how += " This Job has done its work: if nothing waits for it to be complete, delete it."
+	case p.f.owners[0].kind == "CronJob":
 		how += " Then delete this Job, whose work is done: the next one starts."
 	}
 	return sign{text: "container " + c.Name + " is still running, though the others finished " + p.f.ago(last),

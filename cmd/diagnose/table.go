@@ -318,8 +318,9 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 		advice: "Bring node NODE back: the volume and its data are there. Only if the data may go, delete the claim, " +
 			"and create it again.", pod: volumeDown},
 	{means: "nodes cannot have a volume of the pods",
-		advice: "Look at the volumes in the message: their zone, their number on a node, their access mode.",
-		pod: unschedulable("volume", "CSI driver", "PersistentVolume", "available disk", "free storage", "pv(s)",
+		advice: "See where the volume of each claim is (kubectl get pv -o yaml, nodeAffinity), how many volumes a " +
+			"node may have, and the access mode: a node that can have the volume must be added, or let run this pod.",
+		pod: withClaims("volume", "CSI driver", "PersistentVolume", "available disk", "free storage", "pv(s)",
 			"ReadWriteOncePod")},
 	{means: "nodes are cordoned",
 		advice: "Uncordon a node: kubectl uncordon, or add nodes.", pod: unschedulable("were unschedulable")},
@@ -463,8 +464,9 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 		advice: "Make the sidecar end on SIGTERM, and look at the kubelet of node NODE.", pod: sidecarRunning},
 	{code: "ContainerRunning", cannot: "cannot finish",
 		means: "a container still runs ten minutes after the main container of its pod has succeeded",
-		advice: "The other containers have succeeded: once container CONTAINER ends, too, so does the pod, and the " +
-			"Job is complete. A new Job would repeat what they did. ENDING", pod: containerRunning(true)},
+		advice: "The other containers have succeeded, and a new pod would repeat what they did. Once container " +
+			"CONTAINER ends with exit code 0, too, the pod has succeeded. Do not kill it: with another code the pod " +
+			"fails, and is replaced. ENDING", pod: containerRunning(true)},
 	{code: "ContainerRunning", cannot: "cannot finish",
 		means: "a container still runs ten minutes after the main container of its pod has failed",
 		advice: "The failure counts only once container CONTAINER has ended, too. If it only serves the others, make " +

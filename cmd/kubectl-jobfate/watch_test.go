@@ -344,7 +344,7 @@ func TestWatch_cronJob(t *testing.T) {
 		s := newWorld(t)
 		owner := s.object(cronJob, "nightly", map[string]any{"spec": map[string]any{"schedule": "0 3 * * *"}})
 		w := s.watch("cronjob/nightly")
-		w.printed(0, "Scheduled: the next Job is due at 2000-01-01T03:00:00Z, in 3h\n")
+		w.printed(0, "Scheduled: the next Job is due at 2000-01-01T03:00:00Z, in 3h; spec.timeZone is not set")
 		s.owned(owner, "nightly-1")
 		w.printed(2*time.Second, "Jobs:\n  2000-01-01T00:00:00Z nightly-1, ")
 		w.printed(4*time.Hour, "RunOverdue: start time 2000-01-01T03:00:00Z has passed without a Job\n")
