@@ -117,8 +117,9 @@ func (f *facts) running(last bool) (c found) {
 	evicted := f.digest.Given == 1 && f.faultOf(f.digest.Groups[0].example).evicted // which says something of the node
 	if c.reason.Text != "" && f.digest.Given > 0 {
 		last := f.digest.Groups[0].example
-		c.reason.Text += "; failed before: " + f.digest.Line(2) + textIf(evicted || f.faultOf(last).End != nil && oneLine(
-			f.faultOf(last).End.Message) != "", "; the last of them, "+f.named(last)+": "+f.faultOf(last).Fault)
+		end := cmp.Or(f.faultOf(last).End, &corev1.ContainerStateTerminated{})
+		c.reason.Text += "; failed before: " + f.digest.Line(2) + textIf(evicted || oneLine(end.Message) != "",
+			"; the last of them, "+f.named(last)+": "+f.faultOf(last).Fault)
 		f.show(&c, last)
 		c.reason.Text = joined("; ", c.reason.Text, c.clue.text)
 		c.pods, c.how = nil, textIf(f.digest.Given > 1 || evicted, f.adviceOn(&c))
