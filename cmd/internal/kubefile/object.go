@@ -64,10 +64,13 @@ func (o object) uid() types.UID {
 // invalid reports whether the text of the object cannot be parsed.
 func (o object) invalid() bool { return o.json == nil && o.pod == nil }
 
-// resources is what is read of a container.
+// resources is what is read of a container: what it takes of a node, and whether it does anything.
 type resources struct {
 	Name      string                      `json:"name"`
 	Resources corev1.ResourceRequirements `json:"resources"`
+	Command   []string                    `json:"command"`
+	Args      []string                    `json:"args"`
+	Ports     []corev1.ContainerPort      `json:"ports"`
 }
 
 // volume is what is read of a volume: the claim that it is, or that is made for it.
@@ -98,7 +101,12 @@ func (o *object) readPod() bool {
 	}
 	if pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed { // they keep others waiting
 		for _, c := range of.Spec.Containers {
-			pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: c.Name, Resources: c.Resources})
+			of := corev1.Container{Name: c.Name, Resources: c.Resources, Ports: c.Ports}
+			const most = 3 // words of a command that does nothing
+			if len(c.Command)+len(c.Args) <= most {
+				of.Command, of.Args = c.Command, c.Args
+			}
+			pod.Spec.Containers = append(pod.Spec.Containers, of)
 		}
 	}
 	for _, v := range of.Spec.Volumes {
