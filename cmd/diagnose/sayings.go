@@ -22,11 +22,11 @@ func speaks(message string, parts ...string) bool { return contains(strings.ToLo
 // contains does the same with a message in lower case.
 func contains(message string, parts []string) bool {
 	return slices.ContainsFunc(parts, func(part string) bool {
-		rest, has := message, true
-		for piece := range strings.SplitSeq(part, "*") {
-			if has {
-				_, rest, has = strings.Cut(rest, piece)
-			}
+		piece, next, more := strings.Cut(part, "*")
+		_, rest, has := strings.Cut(message, piece)
+		for has && more {
+			piece, next, more = strings.Cut(next, "*")
+			_, rest, has = strings.Cut(rest, piece)
 		}
 		return has
 	})
