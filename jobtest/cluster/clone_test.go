@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
@@ -19,7 +20,7 @@ func newStage(t *testing.T, pods int32) (*cluster.Cluster, *cluster.Cache) {
 	job.Spec.Template.Spec.InitContainers = []corev1.Container{{Name: "init"},
 		{Name: "sidecar", RestartPolicy: new(corev1.ContainerRestartPolicyAlways)}}
 	c, err := cluster.New(job, noon)
-	must(t, err)
+	NoError(t, err)
 	return c, c.NewCache(true)
 }
 
@@ -27,7 +28,7 @@ func newStage(t *testing.T, pods int32) (*cluster.Cluster, *cluster.Cache) {
 func TestClone(t *testing.T) {
 	c, _ := newStage(t, 2)
 	cache, caller := c.NewCache(false), newCaller()
-	must(t, c.Run(caller, cache).Err)
+	NoError(t, c.Run(caller, cache).Err)
 	other := c.Clone()
 	late := cache.Clone(other)
 	other.End("pod-1", 0)
@@ -51,7 +52,7 @@ func TestClone(t *testing.T) {
 func TestTimes(t *testing.T) {
 	c, cache := newStage(t, 1)
 	c.Now = noon.Add(1500 * time.Millisecond)
-	must(t, c.Run(newCaller(), cache).Err)
+	NoError(t, c.Run(newCaller(), cache).Err)
 	c.Start("pod-1")
 	status := c.Job().Status.DeepCopy()
 	status.StartTime.Time = status.StartTime.Add(300 * time.Millisecond)
@@ -61,7 +62,7 @@ func TestTimes(t *testing.T) {
 		_, err := client.UpdateStatus(job)
 		return err
 	})
-	must(t, c.Run(controller, cache).Err)
+	NoError(t, c.Run(controller, cache).Err)
 	pod := c.Pod("pod-1")
 	for what, at := range map[string]time.Time{"creation": pod.CreationTimestamp.Time, "pod start": pod.Status.StartTime.Time, "Job start": c.Job().Status.StartTime.Time} {
 		if want := noon.Add(time.Second); !at.Equal(want) {
@@ -80,16 +81,12 @@ func (f controllerFunc) Sync(client *cluster.Client) (time.Duration, error) { re
 // A pod becomes ready and unready. A call that changes nothing stores no new version.
 func TestReady(t *testing.T) {
 	c, cache := newStage(t, 1)
-	must(t, c.Run(newCaller(), cache).Err)
+	NoError(t, c.Run(newCaller(), cache).Err)
 	c.Start("pod-1")
 	version := c.Pod("pod-1").ResourceVersion
 	c.Ready("pod-1", corev1.ConditionTrue)
-	if got := c.Pod("pod-1").ResourceVersion; got != version {
-		t.Errorf("a ready pod that becomes ready is at version %s, want %s", got, version)
-	}
+	Same(t, "the version of a ready pod that becomes ready", c.Pod("pod-1").ResourceVersion, version)
 	c.Ready("pod-1", corev1.ConditionFalse)
-	must(t, c.Run(newCaller(), cache).Err)
-	if ready := *c.Job().Status.Ready; ready != 0 {
-		t.Errorf("%d pods are ready, want 0", ready)
-	}
+	NoError(t, c.Run(newCaller(), cache).Err)
+	Same(t, "ready pods", *c.Job().Status.Ready, 0)
 }

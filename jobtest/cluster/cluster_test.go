@@ -4,22 +4,15 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/slowpath"
 )
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // newCaller returns a caller whose Machine panics if it decides differently from [decide.Job].
 func newCaller() *cluster.Caller {
@@ -68,10 +61,8 @@ func TestPatchStatus(t *testing.T) {
 	before := job.DeepCopy()
 	got, err := cluster.PatchStatus(job, []byte(`{"status":{"active":null,"ready":0,"startTime":"2026-01-01T12:00:00Z",`+
 		`"uncountedTerminatedPods":{"failed":["a"]},"conditions":[{"type":"X","status":"True"}]}}`))
-	must(t, err)
-	if diff := cmp.Diff(before, job); diff != "" {
-		t.Errorf("the Job has changed:\n%s", diff)
-	}
+	NoError(t, err)
+	Same(t, "the Job after the patch of its copy", job, before)
 	st := got.Status
 	if st.Active != 0 || *st.Ready != 0 || *st.Terminating != 1 || len(st.UncountedTerminatedPods.Failed) != 1 || len(st.Conditions) != 1 || st.StartTime == nil {
 		t.Errorf("the status is %+v", st)
@@ -154,28 +145,22 @@ func TestDeletionWithoutGrace(t *testing.T) {
 // The API server raises it when the spec changes, and when a deletion begins.
 func TestGeneration(t *testing.T) {
 	c, _ := newStage(t, 1)
-	expect := func(what string, want int64) {
-		t.Helper()
-		if got := c.Job().Generation; got != want {
-			t.Errorf("%s: generation %d, want %d", what, got, want)
-		}
-	}
-	expect("a new Job", 1)
+	Same(t, "generation: a new Job", c.Job().Generation, 1)
 	suspend := func(spec *batchv1.JobSpec) { spec.Suspend = new(true) }
-	must(t, c.EditJob(suspend))
-	expect("another spec", 2)
-	must(t, c.EditJob(suspend))
-	expect("the same spec", 2)
+	NoError(t, c.EditJob(suspend))
+	Same(t, "generation: another spec", c.Job().Generation, 2)
+	NoError(t, c.EditJob(suspend))
+	Same(t, "generation: the same spec", c.Job().Generation, 2)
 	version := c.Job().ResourceVersion
 	c.SetStatus(batchv1.JobStatus{Failed: -1}) // valid or not
-	expect("another status", 2)
+	Same(t, "generation: another status", c.Job().Generation, 2)
 	if job := c.Job(); job.Status.Failed != -1 || job.ResourceVersion == version {
 		t.Errorf("failed is %d at version %s, want -1 at another than %s", job.Status.Failed, job.ResourceVersion, version)
 	}
 	c.DeleteJob(metav1.DeletePropagationForeground)
-	expect("a deletion", 3)
+	Same(t, "generation: a deletion", c.Job().Generation, 3)
 	c.DeleteJob(metav1.DeletePropagationForeground)
-	expect("another deletion", 3)
+	Same(t, "generation: another deletion", c.Job().Generation, 3)
 }
 
 func named(name string) *corev1.Pod {
@@ -192,7 +177,7 @@ func TestAlreadyExists(t *testing.T) {
 			return err
 		}), cache).Err
 	}
-	must(t, creates("a"))
+	NoError(t, creates("a"))
 	if err := creates("a"); !apierrors.IsAlreadyExists(err) {
 		t.Errorf("the second pod with this name: got %v, want AlreadyExists", err)
 	}

@@ -11,8 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/google/go-cmp/cmp"
-
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
@@ -65,9 +64,7 @@ func TestPatchPod(t *testing.T) {
 		if !slices.Equal(owners, test.owners) || len(got.Finalizers) != test.finalizers {
 			t.Errorf("%s: got %+v, want the owners %v and %d finalizers", test.name, got, test.owners, test.finalizers)
 		}
-		if diff := cmp.Diff(before, pod); diff != "" {
-			t.Errorf("%s: the pod itself has changed:\n%s", test.name, diff)
-		}
+		Same(t, test.name+": the pod itself", pod, before)
 	}
 }
 
@@ -101,8 +98,6 @@ func TestPatchPod_rejected(t *testing.T) {
 // A patch sets labels, and removes those that are null.
 func TestPatchPod_labels(t *testing.T) {
 	got, err := cluster.PatchPod(podToPatch(orphaned), []byte(`{"metadata":{"labels":{"a":null,"c":"d"},"annotations":{"e":"f"}}}`))
-	must(t, err)
-	if diff := cmp.Diff([]map[string]string{{"c": "d"}, {"e": "f"}}, []map[string]string{got.Labels, got.Annotations}); diff != "" {
-		t.Errorf("labels and annotations (-want +got):\n%s", diff)
-	}
+	NoError(t, err)
+	Same(t, "labels and annotations", Pair(got.Labels, got.Annotations), Pair(map[string]string{"c": "d"}, map[string]string{"e": "f"}))
 }

@@ -4,17 +4,17 @@ import (
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
 func jobNamed(namespace, name string) *batchv1.Job {
 	one := int32(1)
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: batchv1.JobSpec{Completions: &one, Parallelism: &one}}
-	job.Spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}}}
+	job.Spec.Template.Spec = MinimalPodSpec()
 	return job
 }
 
@@ -24,7 +24,7 @@ func TestSeveralJobs(t *testing.T) {
 	a, b := types.NamespacedName{Namespace: "default", Name: "a"}, types.NamespacedName{Namespace: "other", Name: "a"}
 	c, cache := newStage(t, 1)
 	for _, name := range []types.NamespacedName{a, b} {
-		must(t, c.CreateJob(jobNamed(name.Namespace, name.Name)))
+		NoError(t, c.CreateJob(jobNamed(name.Namespace, name.Name)))
 		if err := c.CreateJob(jobNamed(name.Namespace, name.Name)); err == nil {
 			t.Errorf("%s is created twice", name)
 		}
@@ -32,7 +32,7 @@ func TestSeveralJobs(t *testing.T) {
 	callers := &cluster.Callers{New: newCaller}
 	sync := func(name types.NamespacedName) {
 		c.Focus(name)
-		must(t, c.Run(callers, cache).Err)
+		NoError(t, c.Run(callers, cache).Err)
 	}
 	sync(a)
 	sync(b)

@@ -258,9 +258,7 @@ func eventOfOnePod(t testing.TB) func() {
 func events(t testing.TB, view machine.View, states ...*corev1.Pod) func() {
 	m := machine.New()
 	sync := func() {
-		if err := m.Begin(view); err != nil {
-			t.Fatal(err)
-		}
+		podtest.NoError(t, m.Begin(view))
 		if requests := m.Next(); len(requests) > 0 {
 			t.Fatalf("got the request to %s %s, want none", requests[0].Verb, requests[0].Patch)
 		}
@@ -283,13 +281,9 @@ func TestCreations_areMadeWhenNeeded(t *testing.T) {
 	s.Job.Spec.Template.Spec.Containers[0].Env[0].Value = "changed later"
 	a, b := d.Create[0].Pod(), d.Create[0].Pod()
 	a.Spec.Containers[0].Env[1].Value, a.Labels["mine"], a.Finalizers[0] = "changed", "yes", "other"
-	if got := b.Spec.Containers[0].Env[0].Value; got != "value" {
-		t.Errorf("the pod has the variable %q, want the one that the template had at the decision", got)
-	}
+	podtest.Same(t, "the variable of the pod, as the template had it at the decision", b.Spec.Containers[0].Env[0].Value, "value")
 	if b.Spec.Containers[0].Env[1].Value != "value" || b.Labels["mine"] != "" || b.Finalizers[0] == "other" {
 		t.Error("two pods of one Creation share memory")
 	}
-	if got := (decide.Creation{}).Pod(); got != nil {
-		t.Errorf("the zero Creation makes %v, want nil", got)
-	}
+	podtest.Same(t, "the pod of the zero Creation", (decide.Creation{}).Pod(), nil)
 }

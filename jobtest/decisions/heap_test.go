@@ -8,6 +8,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/decidetest"
 	"github.com/jobfate/jobfate/jobtest/effort"
@@ -86,9 +87,7 @@ func TestMachine_heap(t *testing.T) {
 				c.end()
 				c.sync(t, caller)
 			}
-			if err := c.EditJob(func(s *batchv1.JobSpec) { *s.Parallelism = tc.left }); err != nil {
-				t.Fatal(err)
-			}
+			NoError(t, c.EditJob(func(s *batchv1.JobSpec) { *s.Parallelism = tc.left }))
 			for range 30 {
 				c.sync(t, caller)
 			}

@@ -18,6 +18,7 @@ import (
 	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/indexset"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/decidetest"
 	"github.com/jobfate/jobfate/tracking"
@@ -291,9 +292,7 @@ func TestInput_tolerated(t *testing.T) {
 			s := decide.Snapshot{Job: job, Pods: pods, Now: job.CreationTimestamp.Time}
 			test.change(&s)
 			d := decidetest.MustDecide(t, s)
-			if got := explain.Of(d).Notes(); !slices.Equal(got, test.want) {
-				t.Errorf("the notes are\n%q\nwant\n%q", got, test.want)
-			}
+			Same(t, "the notes", explain.Of(d).Notes(), test.want)
 		})
 	}
 }

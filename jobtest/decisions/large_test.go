@@ -62,9 +62,7 @@ func settled(t *testing.T, s decide.Snapshot) decide.Snapshot {
 	t.Helper()
 	for range 10 {
 		d, err := decide.Job(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		NoError(t, err)
 		if d.Idle() {
 			return s
 		}
@@ -206,9 +204,7 @@ func largeGroup(t testing.TB, n int) (*group.Decider, group.State, []group.Failu
 	policy.Rules = append(policy.Rules, group.Rule{OnMessagePatterns: []string{"backoff limit$"}, Steps: []group.Step{
 		{Action: group.RestartMember, Charges: []string{"alone"}}, {Action: group.RestartGroup, Charges: []string{"together"}}}})
 	decider, err := group.NewDecider(policy)
-	if err != nil {
-		t.Fatal(err)
-	}
+	NoError(t, err)
 	state := group.State{Version: group.StateVersion, Members: map[string]group.Part{}}
 	var failures []group.Failure
 	for i := range n {

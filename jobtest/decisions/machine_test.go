@@ -6,12 +6,12 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/jobfate/jobfate/decide"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/decidetest"
 	"github.com/jobfate/jobfate/machine"
 )
@@ -34,16 +34,12 @@ func TestMachine_freesAfterTheEnd(t *testing.T) {
 		want[pod.Name] = fmt.Sprintf(`patch pod {"metadata":{"uid":%q,"resourceVersion":"1","$deleteFromPrimitiveList/finalizers":["batch.kubernetes.io/job-tracking"]}}`, pod.UID)
 	}
 	m := machine.New()
-	if err := m.Begin(fresh(job, odd, orphan)); err != nil {
-		t.Fatal(err)
-	}
+	NoError(t, m.Begin(fresh(job, odd, orphan)))
 	m.Run(func(r machine.Request) (runtime.Object, error) {
 		got[r.Name] += fmt.Sprintf("%s %s", r.Verb, r.Patch)
 		return nil, nil
 	})
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("the requests (-want +got):\n%s", diff)
-	}
+	Same(t, "the requests", got, want)
 }
 
 // Begin names the field of a Job that a Machine cannot work with. A Job without a resource version

@@ -24,6 +24,7 @@ import (
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/internal/classify"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/decidetest"
 	"github.com/jobfate/jobfate/jobtest/effort"
@@ -53,9 +54,7 @@ func TestOptions_keys(t *testing.T) {
 		Annotations: map[string]string{"example.com/part": "0", "example.com/failures": "0"},
 	}}
 	got := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Finalizers: pod.Finalizers, Labels: pod.Labels, Annotations: pod.Annotations}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("the pod (-want +got):\n%s", diff)
-	}
+	Same(t, "the pod", got, want)
 	env := []corev1.EnvVar{{Name: "PART", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.labels['example.com/part']"}}}}
 	if diff := cmp.Diff(env, pod.Spec.Containers[0].Env); diff != "" {
 		t.Errorf("its variables (-want +got):\n%s", diff)
@@ -67,9 +66,7 @@ func TestOptions_keys(t *testing.T) {
 	foreign.Name, foreign.UID, foreign.Finalizers = "pod-1", "pod-1", []string{batchv1.JobTrackingFinalizer}
 	foreign.Annotations["example.com/part"] = "1"
 	d := decidetest.MustDecide(t, decide.Snapshot{Job: job, Pods: []*corev1.Pod{pod, foreign}, Now: jobtest.Noon()}, own)
-	if d.Status.CompletedIndexes != "0" {
-		t.Errorf("completed indexes %q, want 0", d.Status.CompletedIndexes)
-	}
+	Same(t, "completed indexes", d.Status.CompletedIndexes, "0")
 	const note = "1 pod succeeded without the finalizer example.com/counted and cannot be counted, such as pod-1"
 	if notes := explain.Of(d).Notes(); !slices.ContainsFunc(notes, func(n explain.Reason) bool { return n.Text == note }) {
 		t.Errorf("the notes lack %q: %+v", note, notes)
@@ -115,9 +112,7 @@ func TestOptions_withFailurePolicy(t *testing.T) {
 	pod := decidetest.PodIn(job, 1, corev1.PodRunning)
 	pod.DeletionTimestamp = &job.CreationTimestamp
 	d := decidetest.MustDecide(t, decide.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time}, decide.FailurePolicy(named))
-	if explain.Of(d).Job().Code != explain.JobAwaitingTermination {
-		t.Errorf("a terminating pod with a policy: %s, want %s", explain.Of(d).Job().Code, explain.JobAwaitingTermination)
-	}
+	Same(t, "a terminating pod with a policy", explain.Of(d).Job().Code, explain.JobAwaitingTermination)
 }
 
 // reasonOf returns the reason of the first condition; empty if there is none.
@@ -276,13 +271,9 @@ func TestReasonOfTheCondition(t *testing.T) {
 func TestRuleNames_besideTheField(t *testing.T) {
 	const text = "completions: 1\npodFailurePolicy: {rules: [{name: Field, action: FailJob, onExitCodes: {operator: In, values: [1]}}]}"
 	job, stored, policy := decidetest.SpecJob(t, text), map[string]any{}, &failurepolicy.Spec{}
-	if err := yaml.Unmarshal([]byte(text), &stored); err != nil {
-		t.Fatal(err)
-	}
+	NoError(t, yaml.Unmarshal([]byte(text), &stored))
 	field, _, err := unstructured.NestedMap(stored, "podFailurePolicy")
-	if err := errors.Join(err, runtime.DefaultUnstructuredConverter.FromUnstructured(field, policy)); err != nil {
-		t.Fatal(err)
-	}
+	NoError(t, errors.Join(err, runtime.DefaultUnstructuredConverter.FromUnstructured(field, policy)))
 	s := decide.Snapshot{Job: job, Pods: []*corev1.Pod{decidetest.PodIn(job, 1, corev1.PodFailed)}, Now: job.CreationTimestamp.Time}
 	ofField, ofCaller := decide.FailurePolicy(policy), decide.RuleNames("Caller")
 	for name, opts := range map[string][]decide.Option{
@@ -291,9 +282,7 @@ func TestRuleNames_besideTheField(t *testing.T) {
 		"before RuleNames":     {ofField, ofCaller},
 	} {
 		d := decidetest.MustDecide(t, s, opts...)
-		if got := reasonOf(d); got != "PodFailurePolicy_Field" {
-			t.Errorf("%s: the reason is %q, want PodFailurePolicy_Field", name, got)
-		}
+		Same(t, name+": the reason", reasonOf(d), "PodFailurePolicy_Field")
 		if got := explain.Of(d).LastFailure().Match.Name; got != "Field" {
 			t.Errorf("%s: the explanation has the name %q, want Field", name, got)
 		}
@@ -414,9 +403,7 @@ func TestOptions_invalid(t *testing.T) {
 		job := decidetest.SpecJob(t, "completions: 1")
 		_, err := decide.Job(decide.Snapshot{Job: job, Now: jobtest.Noon()}, opt)
 		for what, err := range map[string]error{"Decide": err, "Begin": machine.New(opt).Begin(fresh(job))} {
-			if !slices.Equal(fieldsOf(err), []string{option}) {
-				t.Errorf("%s returns %v, want an error about %s", what, err, option)
-			}
+			Same(t, what+": the fields of the error", fieldsOf(err), []string{option})
 		}
 	}
 }

@@ -174,9 +174,7 @@ func TestExplanation_LastFailure(t *testing.T) {
 		for range 2 {
 			d := decidetest.MustDecide(t, decide.Snapshot{Job: job, Pods: test.pods, Now: job.CreationTimestamp.Add(time.Hour)})
 			f := explain.Of(d).LastFailure()
-			if got := fmt.Sprintf("%s: %s, rule %t", f.Pod, f.Fault, f.Match.Matched()); got != test.want {
-				t.Errorf("%s: got %s, want %s", test.reason, got, test.want)
-			}
+			podtest.Same(t, test.reason, fmt.Sprintf("%s: %s, rule %t", f.Pod, f.Fault, f.Match.Matched()), test.want)
 			slices.Reverse(test.pods)
 		}
 	}
@@ -192,9 +190,7 @@ func TestExplanation_LastFailure_beyondCompletions(t *testing.T) {
 	beyond.Status.ContainerStatuses[0].State.Terminated.FinishedAt = metav1.NewTime(job.CreationTimestamp.Add(time.Minute))
 	*job.Spec.Completions, *job.Spec.Parallelism = 2, 2
 	d := decidetest.MustDecide(t, decide.Snapshot{Job: job, Pods: []*corev1.Pod{within, beyond}, Now: job.CreationTimestamp.Add(time.Hour)})
-	if got := explain.Of(d).LastFailure().Pod; got != within.Name {
-		t.Errorf("got pod %q, want %q: the other is beyond completions", got, within.Name)
-	}
+	podtest.Same(t, "the pod; the other is beyond completions", explain.Of(d).LastFailure().Pod, within.Name)
 }
 
 // An index that never had a pod is stopped when its Job ends. Other numbers are no indexes.
@@ -302,9 +298,7 @@ podFailurePolicy:
 	} {
 		for range 2 {
 			index := explained(t, job, test.pods...).Index(0)
-			if got := index.Pod + " " + index.Text; got != test.want {
-				t.Errorf("%s: got %q, want %q", test.name, got, test.want)
-			}
+			podtest.Same(t, test.name, index.Pod+" "+index.Text, test.want)
 			slices.Reverse(test.pods)
 		}
 	}
@@ -312,9 +306,7 @@ podFailurePolicy:
 	// Nothing says why an index failed whose pod is gone.
 	job.Status.FailedIndexes = new(string)
 	*job.Status.FailedIndexes = "0"
-	if got := explained(t, job, pod("plain", 1, "0", "0")).Index(0).Text; got != "failed" {
-		t.Errorf("without the pod that failed the index: got %q, want %q", got, "failed")
-	}
+	podtest.Same(t, "without the pod that failed the index", explained(t, job, pod("plain", 1, "0", "0")).Index(0).Text, "failed")
 }
 
 // The reason names what the caps leave, what is not observed, and each reason for deletions once. Its times are in UTC, whatever zone the clock shows.
@@ -352,9 +344,7 @@ func TestExplanation_reasonOfTheJob(t *testing.T) {
 		if test.change != nil {
 			test.change(&s)
 		}
-		if got := explain.Of(decidetest.MustDecide(t, s, test.opts...)).Job().Text; got != test.want {
-			t.Errorf("got %s\nwant %s", got, test.want)
-		}
+		podtest.Same(t, "explained", explain.Of(decidetest.MustDecide(t, s, test.opts...)).Job().Text, test.want)
 	}
 }
 
@@ -367,9 +357,7 @@ func TestExplanation_none(t *testing.T) {
 	if r := explain.Of(d).Index(0); r.Code != explain.IndexUnknown {
 		t.Errorf("index 0 is %s, want %s", r.Code, explain.IndexUnknown)
 	}
-	if got := explain.Of(d).With(nil).Job(); got != (explain.Reason{}) {
-		t.Errorf("with states of pods: got %v, want no reason", got)
-	}
+	podtest.Same(t, "with states of pods", explain.Of(d).With(nil).Job(), explain.Reason{})
 	if e := explain.Of(d); e.Prospect() != (explain.Reason{}) || e.Waits() != nil {
 		t.Errorf("the prospect is %v, and it waits for %v", e.Prospect(), e.Waits())
 	}
@@ -380,9 +368,7 @@ func TestRandom_indexIsThatOfIndexes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := jobtest.Snapshots(jobtest.Wild()).Draw(t, "snapshot")
 		d, err := decide.Job(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		podtest.NoError(t, err)
 		for r := range explain.Of(d).Indexes() {
 			first, _ := r.Indexes.Min()
 			last, _ := r.Indexes.Max()
@@ -467,9 +453,7 @@ func TestNotes_podsThatCannotBeCounted(t *testing.T) {
 				}
 				return texts
 			}
-			if diff := cmp.Diff(test.want, notes(decide.InFlight{})); diff != "" {
-				t.Errorf("notes (-want +got):\n%s", diff)
-			}
+			podtest.Same(t, "notes", notes(decide.InFlight{}), test.want)
 			stale := notes(decide.InFlight{Status: true})
 			if strings.Contains(strings.Join(stale, "\n"), "without the finalizer") {
 				t.Errorf("a Job older than the last status write has the notes %q", stale)

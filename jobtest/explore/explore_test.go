@@ -13,6 +13,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/effort"
 )
@@ -38,7 +39,7 @@ func TestEverything(t *testing.T) {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
 			r, err := s.Run(unit()*s.Size, nil)
-			must(t, err)
+			NoError(t, err)
 			if r.Found != nil {
 				t.Errorf("%v", r.Found)
 			}
@@ -53,18 +54,11 @@ func TestEverything(t *testing.T) {
 	}
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // searchFor returns a search that has not begun.
 func searchFor(t *testing.T, c config) *search {
 	t.Helper()
 	x, err := newSearch(c)
-	must(t, err)
+	NoError(t, err)
 	return x
 }
 

@@ -9,6 +9,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 
 	"github.com/jobfate/jobfate/decide"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/bugs"
 	"github.com/jobfate/jobfate/jobtest/cluster"
@@ -59,7 +60,7 @@ func TestNotVacuous(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			r, err := run(test.config)
-			must(t, err)
+			NoError(t, err)
 			if r.Found == nil {
 				t.Fatalf("no violation in %d states", r.States)
 			}
@@ -89,7 +90,7 @@ func TestFaultless(t *testing.T) {
 			c := test.config
 			c.Limit = 20
 			r, err := run(c)
-			must(t, err)
+			NoError(t, err)
 			if r.Complete || r.Faultless == 0 {
 				t.Errorf("%d states, complete: %t, %d on paths without faults; want a search that ends early", r.States, r.Complete, r.Faultless)
 			}

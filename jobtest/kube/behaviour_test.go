@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/google/go-cmp/cmp"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/kube"
 	"github.com/jobfate/jobfate/jobtest/kube/behaviour"
 )
@@ -22,7 +23,7 @@ var (
 // TestBehaviour plays scripts whose answers were recorded from a real API server.
 func TestBehaviour(t *testing.T) {
 	scripts, err := behaviour.Scripts()
-	must(t, err)
+	NoError(t, err)
 	rows := 0
 	for _, script := range scripts {
 		for _, row := range script.Rows {
@@ -42,7 +43,7 @@ func playRow(t *testing.T, row behaviour.Row) {
 	collector := kube.Collector{Server: s}
 	player := behaviour.Player{Config: s.Config(), Settle: func(time.Time) bool { return collector.Step() }}
 	got, err := player.Play(t.Context(), row, "behaviour-1")
-	must(t, err)
+	NoError(t, err)
 	for i, step := range row.Steps {
 		if diff := cmp.Diff(step.Want, got[i]); diff != "" {
 			t.Errorf("%s %s (-API server +here)\n%s", step.Method, step.Path, diff)

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
 
@@ -22,7 +23,7 @@ func lagging(t *testing.T, s *kube.Server) (*kube.Cache, client.Client) {
 	t.Helper()
 	cache := s.NewCache(scheme.Scheme)
 	c, err := s.Client("test", scheme.Scheme, cache)
-	must(t, err)
+	NoError(t, err)
 	return cache, c
 }
 
@@ -35,7 +36,7 @@ func configMap(name, value string) *corev1.ConfigMap {
 func shown(t *testing.T, r client.Reader, opts ...client.ListOption) string {
 	t.Helper()
 	var list corev1.ConfigMapList
-	must(t, r.List(context.Background(), &list, opts...))
+	NoError(t, r.List(context.Background(), &list, opts...))
 	var all []string
 	for _, m := range list.Items {
 		all = append(all, m.Name+"="+m.Data["x"])
@@ -48,13 +49,13 @@ func history(t *testing.T, c client.Client) {
 	t.Helper()
 	ctx := context.Background()
 	a, b := configMap("a", "1"), configMap("b", "1")
-	must(t, c.Create(ctx, a))
-	must(t, c.Create(ctx, b))
+	NoError(t, c.Create(ctx, a))
+	NoError(t, c.Create(ctx, b))
 	a.Data["x"] = "2"
-	must(t, c.Update(ctx, a))
-	must(t, c.Delete(ctx, b))
+	NoError(t, c.Update(ctx, a))
+	NoError(t, c.Delete(ctx, b))
 	a.Data["x"] = "3"
-	must(t, c.Update(ctx, a))
+	NoError(t, c.Update(ctx, a))
 }
 
 // Compaction does not remove events that a cache has not shown yet.
@@ -67,9 +68,7 @@ func TestCacheSteps(t *testing.T) {
 	for more := true; more; _, more = cache.Step(configMapKind) {
 		got = append(got, shown(t, c))
 	}
-	if want := "|a=1|a=1 b=1|a=2 b=1|a=2|a=3"; strings.Join(got, "|") != want {
-		t.Errorf("shown: %s, want %s", strings.Join(got, "|"), want)
-	}
+	Same(t, "shown", strings.Join(got, "|"), "|a=1|a=1 b=1|a=2 b=1|a=2|a=3")
 	if lagging := cache.Lagging(configMapKind); len(lagging) != 0 {
 		t.Errorf("%d events are lagging", len(lagging))
 	}
@@ -96,9 +95,7 @@ func TestCacheJumps(t *testing.T) {
 		if err := test.do(); err != nil {
 			t.Fatalf("%s: %v", test.name, err)
 		}
-		if got := shown(t, c); got != test.want {
-			t.Errorf("%s: shown %q, want %q", test.name, got, test.want)
-		}
+		Same(t, test.name+": shown", shown(t, c), test.want)
 	}
 	if err := cache.Jump(configMapKind, end+1); err == nil {
 		t.Error("the cache jumped into the future")
@@ -114,13 +111,13 @@ func TestCacheReads(t *testing.T) {
 	cache, c := lagging(t, s)
 	ctx := t.Context()
 	for name, value := range map[string]string{"a": "1", "b": "2", "c": "1"} {
-		must(t, c.Create(ctx, configMap(name, value)))
+		NoError(t, c.Create(ctx, configMap(name, value)))
 	}
 	other := configMap("d", "1")
 	other.Namespace = "kube-system"
-	must(t, c.Create(ctx, other))
+	NoError(t, c.Create(ctx, other))
 	cache.CatchUp()
-	must(t, cache.IndexField(ctx, &corev1.ConfigMap{}, "x", func(o client.Object) []string { return []string{o.(*corev1.ConfigMap).Data["x"]} }))
+	NoError(t, cache.IndexField(ctx, &corev1.ConfigMap{}, "x", func(o client.Object) []string { return []string{o.(*corev1.ConfigMap).Data["x"]} }))
 	for want, opts := range map[string][]client.ListOption{
 		"a=1 b=2 c=1 d=1": nil,
 		"a=1 b=2 c=1":     {client.InNamespace("default")},
@@ -128,9 +125,7 @@ func TestCacheReads(t *testing.T) {
 		"b=2":             {client.MatchingFields{"x": "2"}},
 		"a=1 b=2":         {client.Limit(2)},
 	} {
-		if got := shown(t, c, opts...); got != want {
-			t.Errorf("shown %q, want %q", got, want)
-		}
+		Same(t, "shown", shown(t, c, opts...), want)
 	}
 	if err := c.List(ctx, &corev1.ConfigMapList{}, client.MatchingFields{"y": "2"}); err == nil {
 		t.Error("a field without an index was selected")
@@ -145,7 +140,7 @@ func TestCacheReads(t *testing.T) {
 	typed := &corev1.ConfigMap{}
 	for range 2 {
 		for _, obj := range []client.Object{loose, meta, typed} {
-			must(t, c.Get(ctx, key, obj))
+			NoError(t, c.Get(ctx, key, obj))
 			if obj.GetLabels()["x"] != "1" || obj.GetResourceVersion() == "" || obj.GetObjectKind().GroupVersionKind() != configMapKind {
 				t.Errorf("%T: %v %s %s", obj, obj.GetLabels(), obj.GetResourceVersion(), obj.GetObjectKind().GroupVersionKind())
 			}

@@ -23,23 +23,14 @@ import (
 	"k8s.io/client-go/restmapper"
 	"k8s.io/client-go/tools/events"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 func newJob(name string) *batchv1.Job {
 	return &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"},
-		Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
-			RestartPolicy: corev1.RestartPolicyNever,
-			Containers:    []corev1.Container{{Name: "main", Image: "busybox:1"}},
-		}}},
+		Spec:       batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: MinimalPodSpec()}},
 	}
 }
 
@@ -51,10 +42,10 @@ func TestProtobufClient(t *testing.T) {
 		client := kubernetes.NewForConfigOrDie(config)
 		ctx := t.Context()
 		w, err := client.BatchV1().Jobs("").Watch(ctx, metav1.ListOptions{})
-		must(t, err)
+		NoError(t, err)
 		defer w.Stop()
 		job, err := client.BatchV1().Jobs("default").Create(ctx, newJob("a"), metav1.CreateOptions{})
-		must(t, err)
+		NoError(t, err)
 		if e := <-w.ResultChan(); e.Object.(*batchv1.Job).UID != job.UID {
 			t.Errorf("the watch shows %v", e.Object)
 		}
@@ -68,7 +59,7 @@ func TestProtobufClient(t *testing.T) {
 			t.Errorf("the deletion of another: %v", err)
 		}
 		policy := metav1.DeletePropagationForeground
-		must(t, client.BatchV1().Jobs("default").Delete(ctx, "a", metav1.DeleteOptions{PropagationPolicy: &policy}))
+		NoError(t, client.BatchV1().Jobs("default").Delete(ctx, "a", metav1.DeleteOptions{PropagationPolicy: &policy}))
 		if job, err = client.BatchV1().Jobs("default").Get(ctx, "a", metav1.GetOptions{}); err != nil || !slices.Contains(job.Finalizers, metav1.FinalizerDeleteDependents) {
 			t.Errorf("after the deletion: %v, %v", job, err)
 		}
@@ -80,9 +71,9 @@ func TestDynamicAndMetadataClients(t *testing.T) {
 	ctx := t.Context()
 	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(kubernetes.NewForConfigOrDie(s.Config()).Discovery()))
 	loose, err := dynamic.NewForConfig(s.Config())
-	must(t, err)
+	NoError(t, err)
 	only, err := metadata.NewForConfig(s.Config())
-	must(t, err)
+	NoError(t, err)
 	for _, test := range []struct {
 		kind    schema.GroupKind
 		content map[string]any
@@ -91,7 +82,7 @@ func TestDynamicAndMetadataClients(t *testing.T) {
 		{schema.GroupKind{Kind: "ConfigMap"}, map[string]any{"data": map[string]any{"x": "y"}}},
 	} {
 		mapping, err := mapper.RESTMapping(test.kind)
-		must(t, err)
+		NoError(t, err)
 		own, err := s.RESTMapper().RESTMapping(test.kind)
 		if err != nil || own.Resource != mapping.Resource || own.Scope.Name() != mapping.Scope.Name() {
 			t.Errorf("mapped to %v and %v, %v", own, mapping, err)
@@ -100,7 +91,7 @@ func TestDynamicAndMetadataClients(t *testing.T) {
 		obj.SetGroupVersionKind(mapping.GroupVersionKind)
 		obj.SetName("a")
 		made, err := loose.Resource(mapping.Resource).Namespace("default").Create(ctx, obj, metav1.CreateOptions{})
-		must(t, err)
+		NoError(t, err)
 		part, err := only.Resource(mapping.Resource).Namespace("default").Get(ctx, "a", metav1.GetOptions{})
 		if err != nil || part.UID != made.GetUID() {
 			t.Errorf("the metadata: %v, %v", part, err)
@@ -120,10 +111,10 @@ func TestEvents(t *testing.T) {
 		s := kube.New(kube.Options{})
 		client := kubernetes.NewForConfigOrDie(s.Config())
 		job, err := client.BatchV1().Jobs("default").Create(t.Context(), newJob("a"), metav1.CreateOptions{})
-		must(t, err)
+		NoError(t, err)
 		broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()})
 		ctx, cancel := context.WithCancel(t.Context())
-		must(t, broadcaster.StartRecordingToSinkWithContext(ctx))
+		NoError(t, broadcaster.StartRecordingToSinkWithContext(ctx))
 		recorder := broadcaster.NewRecorder(scheme.Scheme, "controller")
 		for range 3 {
 			recorder.Eventf(job, nil, corev1.EventTypeNormal, "Started", "Start", "it begins")
@@ -148,17 +139,15 @@ func TestTerminatingNamespace(t *testing.T) {
 	client := kubernetes.NewForConfigOrDie(s.Config())
 	ctx := t.Context()
 	_, err := client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "n"}}, metav1.CreateOptions{})
-	must(t, err)
+	NoError(t, err)
 	for _, name := range []string{"a", "b"} {
 		job := newJob(name)
 		job.Namespace = "n"
 		_, err := client.BatchV1().Jobs("n").Create(ctx, job, metav1.CreateOptions{})
-		must(t, err)
+		NoError(t, err)
 	}
-	must(t, client.CoreV1().Namespaces().Delete(ctx, "n", metav1.DeleteOptions{}))
-	if steps := (kube.Collector{Server: s}).Run(); steps != 3 {
-		t.Errorf("%d steps to empty and remove the namespace, want 3", steps)
-	}
+	NoError(t, client.CoreV1().Namespaces().Delete(ctx, "n", metav1.DeleteOptions{}))
+	Same(t, "steps to empty and remove the namespace", (kube.Collector{Server: s}).Run(), 3)
 	if _, left := kube.Get[*corev1.Namespace](s, "", "n"); left || len(kube.List[*batchv1.Job](s, "")) != 0 {
 		t.Error("the namespace or a Job is left")
 	}

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
 
@@ -84,9 +85,7 @@ func TestFaults(t *testing.T) {
 				if seconds, _ := apierrors.SuggestsClientDelay(test.verdict.Err); time.Since(start) < time.Duration(seconds)*time.Second {
 					t.Errorf("the client waited %s, want %d s", time.Since(start), seconds)
 				}
-				if *tries != test.tries {
-					t.Errorf("asked %d times, want %d", *tries, test.tries)
-				}
+				Same(t, "tries", *tries, test.tries)
 			})
 		})
 	}
@@ -97,7 +96,7 @@ func TestInterceptChangesTheClusterFirst(t *testing.T) {
 	s := kube.New(kube.Options{})
 	client := kubernetes.NewForConfigOrDie(s.Config())
 	job, err := client.BatchV1().Jobs("default").Create(t.Context(), newJob("a"), metav1.CreateOptions{})
-	must(t, err)
+	NoError(t, err)
 	s.Intercept(func(r *kube.Request) kube.Verdict {
 		if r.Verb == "update" {
 			kube.Edit(s, "default", "a", func(j *batchv1.Job) { j.Labels["x"] = "y" })
@@ -136,7 +135,7 @@ func TestObserve(t *testing.T) {
 	if kubelet := (kube.Kubelet{Server: s}); !kubelet.Start("default", "a") || !kubelet.End("default", "a", 0) || kubelet.End("default", "a", 0) {
 		t.Error("the kubelet did not act once for each call")
 	}
-	must(t, client.CoreV1().Pods("default").Delete(t.Context(), "a", metav1.DeleteOptions{}))
+	NoError(t, client.CoreV1().Pods("default").Delete(t.Context(), "a", metav1.DeleteOptions{}))
 	want := []string{"me create made a", "an actor changed a", "an actor changed a", "me delete changed a", "me delete removed a"}
 	if strings.Join(changes, "\n") != strings.Join(want, "\n") {
 		t.Errorf("changes:\n%s\nwant:\n%s", strings.Join(changes, "\n"), strings.Join(want, "\n"))
@@ -151,14 +150,14 @@ func TestCompact(t *testing.T) {
 		var versions []string
 		for _, name := range []string{"a", "b", "c"} {
 			m, err := maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
-			must(t, err)
+			NoError(t, err)
 			versions = append(versions, m.ResourceVersion)
 		}
 		open, err := maps.Watch(t.Context(), metav1.ListOptions{ResourceVersion: versions[0]})
-		must(t, err)
+		NoError(t, err)
 		defer open.Stop()
 		page, err := maps.List(t.Context(), metav1.ListOptions{Limit: 1})
-		must(t, err)
+		NoError(t, err)
 		if _, err := maps.Patch(t.Context(), "a", types.MergePatchType, []byte(`{"data":{"x":"y"}}`), metav1.PatchOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -170,7 +169,7 @@ func TestCompact(t *testing.T) {
 			}
 		}
 		late, err := maps.Watch(t.Context(), metav1.ListOptions{ResourceVersion: versions[1]})
-		must(t, err)
+		NoError(t, err)
 		if e := <-late.ResultChan(); e.Type != watch.Error || !apierrors.IsResourceExpired(apierrors.FromObject(e.Object)) {
 			t.Errorf("the late watch got %s %v", e.Type, e.Object)
 		}
@@ -216,7 +215,7 @@ func TestConfigFor_answers(t *testing.T) {
 		want              []string
 	}{{"", "", []string{"a7", "b9"}}, {"other", "", []string{"b9"}}, {"", "app=x", []string{"a7"}}, {"", "app!=x", []string{"b9"}}} {
 		list, err := own.CoreV1().Pods(c.namespace).List(ctx, metav1.ListOptions{LabelSelector: c.labels})
-		must(t, err)
+		NoError(t, err)
 		var got []string
 		for _, pod := range list.Items {
 			got = append(got, pod.Name+pod.ResourceVersion)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/kube"
 	"github.com/jobfate/jobfate/jobtest/kube/behaviour"
 )
@@ -38,7 +39,7 @@ func FuzzRequest(f *testing.F) {
 		send := func(method, contentType string, where *url.URL, body []byte) {
 			r := &http.Request{Method: method, URL: where, Header: http.Header{"Content-Type": {contentType}}, Body: io.NopCloser(strings.NewReader(string(body)))}
 			response, err := s.RoundTrip(r)
-			must(t, err)
+			NoError(t, err)
 			if response.StatusCode < 200 || response.StatusCode > 599 {
 				t.Errorf("status %d", response.StatusCode)
 			}

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
@@ -38,7 +39,7 @@ func TestKubelet(t *testing.T) {
 			t.Error("the pod was not disrupted once")
 		}
 		for _, name := range []string{"held", "stopped"} {
-			must(t, pods.Delete(t.Context(), name, metav1.DeleteOptions{}))
+			NoError(t, pods.Delete(t.Context(), name, metav1.DeleteOptions{}))
 			pod, _ := kube.Get[*corev1.Pod](s, "default", name)
 			if want := time.Now().Add(30 * time.Second); !pod.DeletionTimestamp.Time.Equal(want) {
 				t.Errorf("the deletionTimestamp of %s is %s, want %s", name, pod.DeletionTimestamp, want)

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
 
@@ -75,8 +76,8 @@ func startManager(t *testing.T, ctx context.Context, s *kube.Server, options ctr
 	options.Metrics = server.Options{BindAddress: "0"}
 	options.Controller = config.Controller{SkipNameValidation: new(true), UsePriorityQueue: new(false)}
 	mgr, err := ctrl.NewManager(s.Config(), options)
-	must(t, err)
-	must(t, ctrl.NewControllerManagedBy(mgr).For(&batchv1.Job{}).Owns(&corev1.Pod{}).Complete(&jobReconciler{mgr.GetClient()}))
+	NoError(t, err)
+	NoError(t, ctrl.NewControllerManagedBy(mgr).For(&batchv1.Job{}).Owns(&corev1.Pod{}).Complete(&jobReconciler{mgr.GetClient()}))
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
 	settle()
@@ -97,7 +98,7 @@ func TestManager(t *testing.T) {
 		mgr, ended := startManager(t, ctx, s, ctrl.Options{})
 		job := newJob("a")
 		job.Spec.Completions = new(int32(3))
-		must(t, mgr.GetClient().Create(ctx, job))
+		NoError(t, mgr.GetClient().Create(ctx, job))
 		kubelet := kube.Kubelet{Server: s}
 		for steps := 0; ; steps++ {
 			synctest.Wait()
@@ -109,15 +110,11 @@ func TestManager(t *testing.T) {
 			}
 		}
 		stored, _ := kube.Get[*batchv1.Job](s, "default", "a")
-		if stored.Status.Succeeded != 3 {
-			t.Errorf("succeeded = %d, want 3", stored.Status.Succeeded)
-		}
-		if pods := kube.List[*corev1.Pod](s, "default"); len(pods) != 3 {
-			t.Errorf("%d pods, want 3", len(pods))
-		}
+		Same(t, "succeeded", stored.Status.Succeeded, 3)
+		Same(t, "pods", len(kube.List[*corev1.Pod](s, "default")), 3)
 
 		// Background deletion removes the Job first, and then its pods.
-		must(t, mgr.GetClient().Delete(ctx, job, client.PropagationPolicy(metav1.DeletePropagationBackground)))
+		NoError(t, mgr.GetClient().Delete(ctx, job, client.PropagationPolicy(metav1.DeletePropagationBackground)))
 		// A Reconciler with a stale cache may create pods for a Job that is gone.
 		for collector := (kube.Collector{Server: s}); collector.Run() > 0; {
 			synctest.Wait()
@@ -126,7 +123,7 @@ func TestManager(t *testing.T) {
 			t.Errorf("%d pods are left", len(pods))
 		}
 		cancel()
-		must(t, <-ended)
+		NoError(t, <-ended)
 	})
 }
 
@@ -146,17 +143,15 @@ func TestLeaderElection(t *testing.T) {
 		default:
 		}
 		stopFirst()
-		must(t, <-firstEnded)
+		NoError(t, <-firstEnded)
 		start := time.Now()
 		<-two.Elected()
 		if waited := time.Since(start); waited > 20*time.Second {
 			t.Errorf("the second manager waited %s to lead", waited)
 		}
-		must(t, two.GetClient().Create(second, newJob("a")))
+		NoError(t, two.GetClient().Create(second, newJob("a")))
 		settle()
-		if pods := kube.List[*corev1.Pod](s, "default"); len(pods) != 1 {
-			t.Errorf("%d pods, want 1", len(pods))
-		}
+		Same(t, "pods", len(kube.List[*corev1.Pod](s, "default")), 1)
 		// A leader whose renewals fail stops.
 		s.Intercept(func(r *kube.Request) kube.Verdict {
 			if r.Resource.Resource == "leases" && r.Verb == "update" {

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/referee"
@@ -47,9 +48,7 @@ func TestJudge(t *testing.T) {
 			if err == nil {
 				err = world.CreateJob(jobOf(b))
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			NoError(t, err)
 			pod := &corev1.Pod{}
 			pod.Namespace, pod.Name, pod.Labels = a.Namespace, "pod", world.Job().Spec.Template.Labels
 			pod.Finalizers = []string{batchv1.JobTrackingFinalizer}
@@ -83,7 +82,7 @@ func TestJudge(t *testing.T) {
 func jobOf(name types.NamespacedName) *batchv1.Job {
 	one := int32(1)
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name}, Spec: batchv1.JobSpec{Completions: &one, Parallelism: &one}}
-	job.Spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}}}
+	job.Spec.Template.Spec = MinimalPodSpec()
 	return job
 }
 
@@ -95,9 +94,7 @@ func TestKey(t *testing.T) {
 	ghost.Failures[0], ghost.Failures[1] = 1, 2
 	ghost.Tampered["pod-3"] = true
 	keys := map[string]string{ghost.Key(): "nothing"}
-	if same := ghost.Clone(); same.Key() != ghost.Key() {
-		t.Errorf("the key of a copy is %q, want %q", same.Key(), ghost.Key())
-	}
+	Same(t, "the key of a copy", ghost.Clone().Key(), ghost.Key())
 	for what, change := range map[string]func(*referee.Ghost){
 		"a pod that was charged":            func(g *referee.Ghost) { g.Charged["pod-3"] = corev1.PodFailed },
 		"the phase of a charged pod":        func(g *referee.Ghost) { g.Charged["pod-1"] = corev1.PodSucceeded },
@@ -151,9 +148,7 @@ func judged(t *testing.T, rules referee.Rules, c creating) string {
 	k := newRefereed(t, rules, batchv1.JobSpec{})
 	k.DeleteJob(metav1.DeletePropagationBackground)
 	k.cache.ShowAll() // no Job
-	if err := k.CreateJob(jobOf(types.NamespacedName{})); err != nil {
-		t.Fatal(err)
-	}
+	NoError(t, k.CreateJob(jobOf(types.NamespacedName{})))
 	k.BeforeRead = k.cache.ShowAll // the cache catches up before it is read again
 	if out := k.Run(c, k.cache); out.Err != nil {
 		t.Fatal(out.Err)
@@ -180,9 +175,7 @@ func TestSee_readDuringTheSync(t *testing.T) {
 		}, "S15"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := judged(t, referee.Rules{}, creating{c.find, ofJob}); got != c.want {
-				t.Errorf("the referee says %q, want %q", got, c.want)
-			}
+			Same(t, "the referee says", judged(t, referee.Rules{}, creating{c.find, ofJob}), c.want)
 		})
 	}
 }
@@ -203,9 +196,7 @@ func TestOtherKind(t *testing.T) {
 		{"of Suites, by the controller of Jobs", referee.Rules{}, suite, "S15"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := judged(t, c.rules, creating{live, c.owner}); got != c.want {
-				t.Errorf("the referee says %q, want %q", got, c.want)
-			}
+			Same(t, "the referee says", judged(t, c.rules, creating{live, c.owner}), c.want)
 		})
 	}
 }

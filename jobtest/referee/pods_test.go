@@ -3,11 +3,11 @@ package referee
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -16,9 +16,7 @@ func TestNumber(t *testing.T) {
 	const key = batchv1.JobIndexFailureCountAnnotation
 	for text, want := range map[string]int64{"": 0, "3": 3, "-1": 0, "x": 0, "2147483647": 2147483647, "2147483648": 0} {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{key: text}}}
-		if got := number(pod, key); got != want {
-			t.Errorf("%q: got %d, want %d", text, got, want)
-		}
+		Same(t, text, number(pod, key), want)
 	}
 }
 
@@ -37,12 +35,8 @@ func TestTranslate(t *testing.T) {
 		Finalizers:  []string{"example.com/keep"},
 		Annotations: map[string]string{batchv1.JobIndexFailureCountAnnotation: "2", "example.com/note": "x"},
 	}
-	if diff := cmp.Diff(want, translate(own, pod).ObjectMeta); diff != "" {
-		t.Errorf("without own names (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(before, pod); diff != "" {
-		t.Errorf("the pod was changed:\n%s", diff)
-	}
+	Same(t, "without own names", translate(own, pod).ObjectMeta, want)
+	Same(t, "the pod itself", pod, before)
 	pod.Finalizers, pod.Annotations["example.com/part"] = append(pod.Finalizers, "example.com/counted"), "3"
 	want = metav1.ObjectMeta{
 		Finalizers: []string{"example.com/keep", "example.com/counted", batchv1.JobTrackingFinalizer},
@@ -50,9 +44,7 @@ func TestTranslate(t *testing.T) {
 			batchv1.JobCompletionIndexAnnotation: "3", batchv1.JobIndexFailureCountAnnotation: "2", "example.com/note": "x", "example.com/part": "3",
 		},
 	}
-	if diff := cmp.Diff(want, translate(own, pod).ObjectMeta); diff != "" {
-		t.Errorf("with own names (-want +got):\n%s", diff)
-	}
+	Same(t, "with own names", translate(own, pod).ObjectMeta, want)
 }
 
 // A pod is tampered with if another component changes its annotations, or one of its labels, even to or from an empty
@@ -75,9 +67,7 @@ func TestTampered(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			old, pod := &corev1.Pod{}, &corev1.Pod{}
 			old.Annotations, pod.Annotations, old.Labels, pod.Labels = c.oldNotes, c.notes, c.oldLabels, c.labels
-			if got := tampered(old, pod); got != c.want {
-				t.Errorf("got %v, want %v", got, c.want)
-			}
+			Same(t, "tampered", tampered(old, pod), c.want)
 		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/decide"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/inside"
@@ -30,11 +31,9 @@ type refereed struct {
 func newRefereed(t *testing.T, rules referee.Rules, spec batchv1.JobSpec) *refereed {
 	t.Helper()
 	job := &batchv1.Job{Spec: spec}
-	job.Spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main"}}}
+	job.Spec.Template.Spec = MinimalPodSpec()
 	c, err := cluster.New(job, jobtest.Noon())
-	if err != nil {
-		t.Fatal(err)
-	}
+	NoError(t, err)
 	k := &refereed{Cluster: c, t: t, caller: jobtest.NewCaller(), cache: c.NewCache(false)}
 	k.ghost.Started(c.Job())
 	c.Watch = func(s cluster.Step) {

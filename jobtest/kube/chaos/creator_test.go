@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/jobtest/internal/story"
 	"github.com/jobfate/jobfate/jobtest/kube/chaos"
@@ -79,7 +80,7 @@ func (r *trainer) Reconcile(ctx context.Context, request reconcile.Request) (rec
 	for i := range 2 {
 		job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: train.Namespace, Name: fmt.Sprintf("%s-%d", train.Name, i),
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(train, corev1.SchemeGroupVersion.WithKind("ConfigMap"))}}}
-		job.Spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}}}
+		job.Spec.Template.Spec = MinimalPodSpec()
 		err := r.created(r.Create(ctx, job))
 		if apierrors.IsAlreadyExists(err) {
 			continue // wait for the event

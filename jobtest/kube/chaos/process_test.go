@@ -10,6 +10,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/internal/driver"
 	"github.com/jobfate/jobfate/jobtest/kube"
 	"github.com/jobfate/jobfate/jobtest/referee"
@@ -104,8 +105,6 @@ func TestIntercept(t *testing.T) {
 				t.Fatalf("%s gets %v, and Reconcile goes on: %v", verb, v.Err, s.p.running)
 			}
 		}
-		if !maps.Equal(got, want) {
-			t.Errorf("the faults of %s have the effects %v, want %v", verb, got, want)
-		}
+		Same(t, "the effects of the faults of "+verb, got, want)
 	}
 }
