@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/internal/memory"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/bugs"
 	"github.com/jobfate/jobfate/jobtest/chaos"
 	"github.com/jobfate/jobfate/jobtest/cluster"
@@ -160,7 +161,7 @@ var planted = []bug{
 // A bug in the Machine, or in its input, is refused: the first step of a schedule that depends on
 // it is not a step of the model.
 func TestPlanted(t *testing.T) {
-	p := must(must(Load()).compile())
+	p := Must(Must(Load()).compile())
 	for _, property := range p.Properties {
 		if !slices.ContainsFunc(planted, func(b bug) bool { return slices.Contains(strings.Fields(b.property), property.Name) }) {
 			t.Errorf("no bug breaks %s", property.Name)

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/chaos"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/effort"
@@ -64,7 +65,7 @@ const followed = 600
 // Every step of the exhaustive search and of random schedules is a step of the model, and every action
 // of the model is taken, except those that break an assumption.
 func TestRefinement(t *testing.T) {
-	p := must(must(Load()).compile())
+	p := Must(Must(Load()).compile())
 	t.Run("searches", func(t *testing.T) { followSearches(t, p) })
 	t.Run("schedules", func(t *testing.T) { followSchedules(t, p) })
 	t.Run("schedules with options", func(t *testing.T) { followOptions(t, p) })

@@ -10,12 +10,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/failurepolicy"
+
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/chaos"
 	"github.com/jobfate/jobfate/jobtest/cluster"
@@ -86,7 +88,7 @@ func (p *program) isStep(s *frame) bool {
 // of states that occur.
 func TestPairs(t *testing.T) {
 	const pairs = 50_000
-	p := must(must(Load()).compile())
+	p := Must(Must(Load()).compile())
 	dice := rand.New(rand.NewPCG(1, 2))
 	known := observed(t, p)
 	share := func(name string, most int, pair func() ([]int16, []int16)) {
@@ -111,7 +113,7 @@ func TestPairs(t *testing.T) {
 // The evaluation in Go and z3 agree on what a step is: of pairs of states that occur, half of them with one
 // value changed.
 func TestEvaluation(t *testing.T) {
-	p := must(must(Load()).compile())
+	p := Must(Must(Load()).compile())
 	dice := rand.New(rand.NewPCG(3, 4))
 	known := observed(t, p)
 	var s script
@@ -172,7 +174,7 @@ func TestEvaluation(t *testing.T) {
 		}
 		s.line("(pop)")
 	}
-	out := must(ask(context.Background(), s.String()))
+	out := Must(ask(context.Background(), s.String()))
 	if diff := cmp.Diff(want, strings.Fields(out)); diff != "" {
 		t.Errorf("z3 and the evaluation in Go differ (-Go +z3):\n%s", diff)
 	}
@@ -294,7 +296,7 @@ func followOptions(t *testing.T, p *program) {
 
 // Options change what is followed: some Follower that is not told of them refuses what the controller does.
 func TestOptionsMatter(t *testing.T) {
-	p := must(must(Load()).compile())
+	p := Must(Must(Load()).compile())
 	for _, s := range settings {
 		if !s.refused {
 			continue

@@ -76,9 +76,7 @@ func TestActions_createdPodOfAPlainJob(t *testing.T) {
 	job.Spec.ManualSelector, job.Spec.Selector = new(true), &metav1.LabelSelector{MatchLabels: map[string]string{"app": "x"}}
 	job.Spec.Template.Labels = map[string]string{"app": "x"}
 	pod := mustDecide(t, decide.Snapshot{Job: job, Now: jobtest.Noon()}).Create[0].Pod()
-	if diff := cmp.Diff(map[string]string{"app": "x"}, pod.Labels); diff != "" {
-		t.Errorf("the labels (-want +got):\n%s", diff)
-	}
+	podtest.Same(t, "the labels", pod.Labels, map[string]string{"app": "x"})
 	if len(pod.Annotations) != 0 || len(pod.Spec.Containers[0].Env) != 0 || pod.Spec.Hostname != "" {
 		t.Errorf("annotations %v, environment %v, hostname %q; want none", pod.Annotations, pod.Spec.Containers[0].Env, pod.Spec.Hostname)
 	}

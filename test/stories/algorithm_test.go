@@ -241,9 +241,7 @@ func TestAlgorithm_throttle(t *testing.T) {
 	podtest.Same(t, "succeeded, after", podtest.Pair(w.Job().Status.Succeeded, w.Now.Sub(second)), podtest.Pair(int32(4), 5*time.Second))
 
 	// Suspending a Job is never delayed.
-	if err := w.EditJob(func(spec *batchv1.JobSpec) { spec.Suspend = new(true) }); err != nil {
-		t.Fatal(err)
-	}
+	podtest.NoError(t, w.EditJob(func(spec *batchv1.JobSpec) { spec.Suspend = new(true) }))
 	w.sync()
 	podtest.Same(t, "the suspension is stored at once", w.last.Status != nil, true)
 }
@@ -328,9 +326,7 @@ func TestAlgorithm_anyWriteMayFail(t *testing.T) {
 
 func anyWriteMayFail(t *testing.T, d *datadriven.TestData) {
 	s, err := script.Parse(d.Input)
-	if err != nil {
-		t.Fatal(err)
-	}
+	podtest.NoError(t, err)
 	run := func(name string, f fault, stale string) (writes int) {
 		t.Run(d.CmdArgs[0].Key+", "+name, func(t *testing.T) {
 			w := newWorld(t)

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -156,9 +155,7 @@ func TestLegacyAnnotationIsIgnored(t *testing.T) {
 	}
 	want := decide(nil)
 	for _, name := range []string{batchv1.JobTrackingFinalizer, "batch.kubernetes.io/job-completion"} {
-		if diff := cmp.Diff(want, decide(map[string]string{name: ""})); diff != "" {
-			t.Errorf("with the annotation %s:\n%s", name, diff)
-		}
+		podtest.Same(t, "with the annotation "+name, decide(map[string]string{name: ""}), want)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobfate/jobfate/decide"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/test/vectors"
 )
 
@@ -22,9 +23,7 @@ func TestCases(t *testing.T) {
 	id, shown := shownCase(t)
 	found := false
 	for line, err := range vectors.Lines(".") {
-		if err != nil {
-			t.Fatal(err)
-		}
+		NoError(t, err)
 		c := line.Case
 		found = found || c.ID == id && bytes.Contains(line.Text, append([]byte(`"jobfate":`), shown...))
 		if ids[c.ID] {
@@ -44,9 +43,7 @@ func TestCases(t *testing.T) {
 func shownCase(t *testing.T) (id string, outcome []byte) {
 	t.Helper()
 	readme, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	NoError(t, err)
 	_, section, _ := strings.Cut(string(readme), "\n## An example\n")
 	_, id, _ = strings.Cut(section, "`")
 	id, _, _ = strings.Cut(id, "`")
@@ -161,9 +158,7 @@ func writes(d decide.Decision) []vectors.Write {
 func text(t *testing.T, v any) string {
 	t.Helper()
 	b, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	NoError(t, err)
 	return string(b)
 }
 
