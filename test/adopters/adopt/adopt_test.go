@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 // docs/replace.md shows the first function of our Kueue.
@@ -12,9 +14,7 @@ func TestDocument(t *testing.T) {
 	var texts [2]string
 	for i, path := range []string{"../../../docs/replace.md", "testdata/kueue/pkg/controller/jobs/job/job_controller.go"} {
 		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		NoError(t, err)
 		texts[i] = string(text)
 	}
 	_, rest, _ := strings.Cut(texts[1], "\n)\n")
@@ -28,9 +28,7 @@ func TestDocument(t *testing.T) {
 func TestMessages(t *testing.T) {
 	for _, p := range projects {
 		text, err := os.ReadFile("testdata/" + p.name + "/message")
-		if err != nil {
-			t.Fatal(err)
-		}
+		NoError(t, err)
 		subject, body, _ := strings.Cut(string(text), "\n")
 		if body != "" && body[0] != '\n' || strings.Contains(body, "#") || p.mends != "" && body == "" {
 			t.Errorf("%s: the body of the message is %q", p.name, body)
