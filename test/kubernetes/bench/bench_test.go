@@ -13,6 +13,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 
 	"github.com/jobfate/jobfate/decide"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/real"
 )
@@ -86,9 +87,7 @@ func TestTableIsComplete(t *testing.T) {
 	}
 	columns := strings.Count(strings.SplitN(header, "\n", 2)[0], "|")
 	for _, r := range rows {
-		if got := strings.Count(r.String(), "|"); got != columns {
-			t.Errorf("%v: got %d columns, want %d", r, got-1, columns-1)
-		}
+		Same(t, "bars of the row "+r.what, strings.Count(r.String(), "|"), columns)
 	}
 }
 
@@ -124,9 +123,7 @@ func TestSidesDoTheSame(t *testing.T) {
 func statusAfter(t *testing.T, w *world) *batchv1.JobStatus {
 	t.Helper()
 	d, err := decide.Job(w.snapshot())
-	if err != nil {
-		t.Fatal(err)
-	}
+	NoError(t, err)
 	status := &w.job.Status
 	if d.Status != nil {
 		status = d.Status
@@ -172,13 +169,9 @@ func TestRows(t *testing.T) {
 		{faster(r, 1, 0, "a", "b", atLeast(2, "≥ 2")), "| a | 5 ns | b | 10 ns | 2 × faster | ≥ 2 | yes |"},
 		{faster(r, 1, 0, "a", "b", target{}), "| a | 5 ns | b | 10 ns | 2 × faster | – |  |"},
 	} {
-		if got := tc.got.String(); got != tc.want {
-			t.Errorf("got %s, want %s", got, tc.want)
-		}
+		Same(t, "text", tc.got.String(), tc.want)
 	}
 	for d, want := range map[time.Duration]string{17: "17 ns", 1500: "1.5 µs", 2_340_000: "2.34 ms", 5e9: "5 s"} {
-		if got := span(d); got != want {
-			t.Errorf("span(%d) = %s, want %s", d, got, want)
-		}
+		Same(t, d.String(), span(d), want)
 	}
 }

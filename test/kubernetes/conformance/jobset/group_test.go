@@ -18,6 +18,7 @@ import (
 
 	"github.com/jobfate/jobfate/group"
 	"github.com/jobfate/jobfate/group/jobs"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/jobset"
 )
 
@@ -126,9 +127,7 @@ func newHistory(t *testing.T, r *rand.Rand) *history {
 	}
 	prepared := func(p *group.Policy) *group.Decider {
 		d, err := group.NewDecider(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		NoError(t, err)
 		return d
 	}
 	policy := policyOf(set)
@@ -219,9 +218,7 @@ func (d *decision) count(s *v1alpha2.JobSetStatus) {
 // ours decides with package group.
 func (h *history) ours(t *testing.T, failures []group.Failure) (decision, group.Decision) {
 	got, err := h.decider.Decide(h.state, failures, start.Add(time.Hour))
-	if err != nil {
-		t.Fatal(err)
-	}
+	NoError(t, err)
 	h.state = got.State
 	return decisionOf(h.set, &got), got
 }
@@ -314,9 +311,7 @@ func (h *history) step(t *testing.T, seen map[string]int) bool {
 	h.Shuffle(len(failed), func(i, j int) { failed[i], failed[j] = failed[j], failed[i] })
 	status, state := h.set.Status.DeepCopy(), h.state
 	theirs, err := h.theirs(failed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	NoError(t, err)
 	ours, got := h.ours(t, failures)
 	for what, holds := range map[string]bool{"unreadable rules": h.unreadable(), "several rules match": len(matching) > 1, "several failures": len(failures) > 1,
 		"used-up budget": ours.reason == constants.ReachedMaxRestartsReason, "failures of the same second": same, ours.reason: true} {

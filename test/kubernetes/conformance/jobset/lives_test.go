@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/jobset/pkg/features"
 
 	"github.com/jobfate/jobfate/group"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/kube"
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/jobset"
 )
@@ -71,9 +72,7 @@ func newWorld(t *testing.T, set *v1alpha2.JobSet) world {
 	w.live, errLive = w.server.Client("test", scheme, nil)
 	w.cached, errCached = w.server.Client("test", scheme, w.cache)
 	err = errors.Join(err, errLive, errCached, controllers.SetupJobSetIndexes(quiet, w.cache), w.live.Create(quiet, w.set))
-	if err != nil {
-		t.Fatal(err)
-	}
+	NoError(t, err)
 	return w
 }
 
@@ -183,9 +182,7 @@ func newLife(t *testing.T, seed int) *life {
 		p.MaxRestarts %= 4
 		p.RestartStrategy = pick(r, v1alpha2.Recreate, v1alpha2.BlockingRecreate) // with InPlaceRestart, no Job fails
 	}
-	if err := jobset.Default(set); err != nil {
-		t.Fatal(err)
-	}
+	NoError(t, jobset.Default(set))
 	l := &life{Rand: r, theirs: reconciled{world: newWorld(t, set)}}
 	l.ours = driven{world: newWorld(t, set), policy: policyOf(set)}
 	l.theirs.controller = controllers.NewJobSetReconciler(l.theirs.cached, l.theirs.cached.Scheme(), &l.theirs)

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/apiserver"
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/fixture"
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/real"
@@ -54,18 +55,10 @@ func bothFail(a, b error) bool { return (a == nil) == (b == nil) }
 
 func TestSyncDoesNotChangeItsInput(t *testing.T) {
 	in := busy(t)
-	before := make([]*corev1.Pod, len(in.Pods))
-	for i, p := range in.Pods {
-		before[i] = p.DeepCopy()
-	}
-	job := in.Job.DeepCopy()
+	before, job := Each(in.Pods, (*corev1.Pod).DeepCopy), in.Job.DeepCopy()
 	mustSync(t, in)
-	if diff := cmp.Diff(before, in.Pods); diff != "" {
-		t.Errorf("pods changed (-before +after):\n%s", diff)
-	}
-	if diff := cmp.Diff(job, in.Job); diff != "" {
-		t.Errorf("the Job changed (-before +after):\n%s", diff)
-	}
+	Same(t, "the pods", in.Pods, before)
+	Same(t, "the Job", in.Job, job)
 }
 
 // The controller remembers the pods that it creates and deletes.

@@ -8,18 +8,15 @@ import (
 
 	// The go command runs TestUnit again when this package has changed.
 	_ "github.com/jobfate/jobfate/decide"
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 // Kubernetes' unit tests have the results that docs/compatibility.md lists.
 func TestUnit(t *testing.T) {
 	r, err := pinned(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	NoError(t, err)
 	sections, err := suites["unit"](t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	NoError(t, err)
 	for _, s := range sections {
 		if err := s.update(r, false); err != nil {
 			t.Errorf("go -C test/kubernetes run ./conformance/suites -write unit writes the current results; %v", err)
@@ -31,13 +28,9 @@ func TestUnit(t *testing.T) {
 // tests.
 func TestIntegration_compiles(t *testing.T) {
 	r, err := pinned(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	NoError(t, err)
 	overlay, err := r.forIntegration(t.Context(), t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	NoError(t, err)
 	if _, err := toolchain("").output(t.Context(), r.module, "build", "-overlay", overlay, "-mod=mod", "-modfile", r.modfile, "./conformance/suites/integration/controller"); err != nil {
 		t.Error(err)
 	}
@@ -68,9 +61,7 @@ const lines = `{"Action":"start"}
 
 func TestReadEvents(t *testing.T) {
 	got, rest, err := readEvents(strings.NewReader(lines))
-	if err != nil {
-		t.Fatal(err)
-	}
+	NoError(t, err)
 	want := []result{
 		{test: "Test", outcome: "pass", marks: []string{"sync"}},
 		{test: "TestA/one", outcome: "pass", marks: []string{"sync", "uid"}},
@@ -80,9 +71,7 @@ func TestReadEvents(t *testing.T) {
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(result{})); diff != "" {
 		t.Errorf("results (-want +got):\n%s", diff)
 	}
-	if want := "panic: index out of range\n"; rest != want {
-		t.Errorf("output of no test: got %q, want %q", rest, want)
-	}
+	Same(t, "output of no test", rest, "panic: index out of range\n")
 }
 
 // A test that fails has a reason, and a reason has tests that fail.

@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 var writeConditions = flag.Bool("conditions", false, "write docs/conditions.tsv")
@@ -83,14 +85,10 @@ func TestConditions(t *testing.T) {
 		out.WriteString(ours)
 	}
 	if *writeConditions {
-		if err := os.WriteFile(conditionsFile, []byte(out.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		NoError(t, os.WriteFile(conditionsFile, []byte(out.String()), 0o644))
 	}
 	listed, err := os.ReadFile(conditionsFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	NoError(t, err)
 	if diff := cmp.Diff(string(listed), out.String()); diff != "" {
 		t.Errorf("docs/conditions.tsv (-listed +found):\n%s", diff)
 	}

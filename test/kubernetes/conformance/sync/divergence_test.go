@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/decide"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/machine/route"
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/kubernetes"
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/real"
@@ -94,9 +95,7 @@ func TestDivergences(t *testing.T) {
 		}
 	}
 	if *rewrite {
-		if err := os.WriteFile(pinned, []byte(strings.Join(got, "\n")), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		NoError(t, os.WriteFile(pinned, []byte(strings.Join(got, "\n")), 0o644))
 	}
 }
 
@@ -302,13 +301,9 @@ func TestDivergence_impossibleInput(t *testing.T) {
 func TestDivergence_guardedPatches(t *testing.T) {
 	c := newTrial(pod("a", corev1.PodRunning))
 	const plain = `{"metadata":{"$deleteFromPrimitiveList/finalizers":["batch.kubernetes.io/job-tracking"]}}`
-	if got := string(real.Sync(c.input()).Calls[0].Patch); got != plain {
-		t.Errorf("the real controller: got %s, want %s", got, plain)
-	}
+	Same(t, "the real controller", string(real.Sync(c.input()).Calls[0].Patch), plain)
 	const want = `{"metadata":{"$deleteFromPrimitiveList/finalizers":["batch.kubernetes.io/job-tracking"],"resourceVersion":"1","uid":"a"}}`
-	if got := mustDecide(t, c).out.Deletions[0].Patch; got != want {
-		t.Errorf("jobfate: got %s, want %s", got, want)
-	}
+	Same(t, "jobfate", mustDecide(t, c).out.Deletions[0].Patch, want)
 	orphan := newTrial(pod("a", corev1.PodRunning, orphaned))
 	const version = `"resourceVersion":"1"`
 	if got := string(real.Sync(orphan.input()).Calls[0].Patch); strings.Contains(got, version) {
@@ -431,9 +426,7 @@ func reasons(without, with string) func(a, b decide.Decision) bool {
 // docs/divergences.md and the code list the same divergences, and each has a test.
 func TestDivergencesAreListed(t *testing.T) {
 	page, err := os.ReadFile("../../../../docs/divergences.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	NoError(t, err)
 	head, _, ok := strings.Cut(string(page), "\n## Decisions that an option improves")
 	if !ok {
 		t.Fatal("the page has no part about options")

@@ -13,6 +13,7 @@ import (
 	featuregatetesting "k8s.io/component-base/featuregate/testing"
 	"k8s.io/kubernetes/pkg/features"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/kubernetes"
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/real"
 )
@@ -121,9 +122,7 @@ func TestDivergence_workloads(t *testing.T) {
 					objects = append(objects, call.Kind)
 				}
 			}
-			if diff := cmp.Diff(c.want, objects); diff != "" {
-				t.Errorf("the real controller with the gate on (-want +got):\n%s", diff)
-			}
+			Same(t, "objects that the real controller makes with the gate on", objects, c.want)
 			own := c.trial.snapshot.Job.Spec.Template.Spec.SchedulingGroup
 			for _, pod := range on.Created() {
 				if joined := pod.Spec.SchedulingGroup != nil; joined != (c.want != nil || own != nil) {
@@ -133,9 +132,7 @@ func TestDivergence_workloads(t *testing.T) {
 					t.Errorf("the real controller with the gate on: owners %v, want the Job alone", pod.OwnerReferences)
 				}
 			}
-			if len(on.Created()) != len(off.Creations) {
-				t.Errorf("the gate changes the number of pods from %d to %d", len(off.Creations), len(on.Created()))
-			}
+			Same(t, "pods with the gate on, as with it off", len(on.Created()), len(off.Creations))
 			last := off.Statuses[len(off.Statuses)-1].Status
 			if diff := cmp.Diff(last, on.Statuses()[len(on.Statuses())-1]); diff != "" {
 				t.Errorf("the gate changes the status (-off +on):\n%s", diff)

@@ -8,13 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/decide"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/real"
 )
 
@@ -77,9 +77,7 @@ func TestKEP3850_statusWritesOfAFailure(t *testing.T) {
 			"jobfate":             func(c *trial) outcome { return mustDecide(t, c).out },
 		}
 		for _, side := range slices.Sorted(maps.Keys(sides)) {
-			if got := statusWrites(test.trial(), sides[side]); got != test.want {
-				t.Errorf("%s, %s: %d statuses written, want %d", name, side, got, test.want)
-			}
+			Same(t, name+", "+side+": statuses written", statusWrites(test.trial(), sides[side]), test.want)
 		}
 	}
 }
@@ -203,17 +201,13 @@ func TestKEP2307_activeWithoutTheFinalizer(t *testing.T) {
 // job_pod_finished{result="completed"}, job_sync_total and job_finished_total.
 func TestKEP2307_names(t *testing.T) {
 	o := sameOnBothSides(t, newTrial(size(1, 1)))
-	if got := o.Creations[0].Object.Finalizers; !slices.Equal(got, []string{"batch.kubernetes.io/job-tracking"}) {
-		t.Errorf("finalizers %v", got)
-	}
+	Same(t, "finalizers", o.Creations[0].Object.Finalizers, []string{"batch.kubernetes.io/job-tracking"})
 	o = sameOnBothSides(t, newTrial(pod("a", corev1.PodSucceeded)))
 	want := []string{
 		`job_pods_finished_total{completion_mode="NonIndexed",result="succeeded"}`,
 		`jobs_finished_total{completion_mode="NonIndexed",reason="CompletionsReached",result="succeeded"}`,
 	}
-	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(o.Metrics))); diff != "" {
-		t.Errorf("metrics (-want +got):\n%s", diff)
-	}
+	Same(t, "metrics", slices.Sorted(maps.Keys(o.Metrics)), want)
 	counted := slices.ContainsFunc(slices.Collect(maps.Keys(real.Sync(newTrial(size(1, 1)).input()).Metrics)), func(name string) bool {
 		return strings.HasPrefix(name, "job_syncs_total{")
 	})

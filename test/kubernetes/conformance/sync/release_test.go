@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/kubernetes"
 )
 
@@ -72,11 +73,7 @@ func TestReleases(t *testing.T) {
 		if c.differs {
 			want = c.other
 		}
-		if got := c.what(newRun(c.trial).outcome); got != want {
-			t.Errorf("%s: the real controller of %s: got %v, want %v", c.divergence, kubernetes.Version(), got, want)
-		}
-		if got := c.what(mustDecide(t, c.trial).out); got != c.want {
-			t.Errorf("%s: jobfate: got %v, want %v", c.divergence, got, c.want)
-		}
+		Same(t, c.divergence+": the real controller of "+kubernetes.Version(), c.what(newRun(c.trial).outcome), want)
+		Same(t, c.divergence+": jobfate", c.what(mustDecide(t, c.trial).out), c.want)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/test/vectors"
 )
 
@@ -29,9 +30,7 @@ func TestMakeVectors(t *testing.T) {
 	}
 	files, seen, shown := map[string][]vectors.Line{}, map[string]bool{}, map[string]bool{}
 	add := func(line vectors.Line, err error) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		NoError(t, err)
 		if !seen[line.Case.ID] {
 			seen[line.Case.ID] = true
 			files[line.File] = append(files[line.File], line)
@@ -60,9 +59,7 @@ func TestMakeVectors(t *testing.T) {
 		for _, line := range lines {
 			all = append(append(all, line.Text...), '\n')
 		}
-		if err := os.WriteFile(filepath.Join(vectorsDir, g.file()), all, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		NoError(t, os.WriteFile(filepath.Join(vectorsDir, g.file()), all, 0o644))
 	}
 }
 

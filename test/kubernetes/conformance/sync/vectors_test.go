@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/test/vectors"
 )
 
@@ -16,14 +17,10 @@ import (
 // both sides still have the outcomes of the case. It also checks that each divergence has a case.
 func TestVectors(t *testing.T) {
 	schema, err := jsonschema.NewCompiler().Compile(filepath.Join(vectorsDir, "schema.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	NoError(t, err)
 	var shown []string
 	for line, err := range vectors.Lines(vectorsDir) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		NoError(t, err)
 		value, err := jsonschema.UnmarshalJSON(bytes.NewReader(line.Text))
 		if err == nil {
 			err = schema.Validate(value)
