@@ -19,6 +19,7 @@ import (
 
 	"github.com/jobfate/jobfate/controller/live"
 	"github.com/jobfate/jobfate/controller/live/kubelet"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/kube/behaviour"
 	"github.com/jobfate/jobfate/test/kubernetes/e2e/observe"
 	"github.com/jobfate/jobfate/test/kubernetes/e2e/proxy"
@@ -48,9 +49,7 @@ func TestMain(m *testing.M) {
 
 func TestScripts(t *testing.T) {
 	all, err := behaviour.Scripts()
-	if err != nil {
-		t.Fatal(err)
-	}
+	NoError(t, err)
 	rows := 0
 	for _, script := range all {
 		answers := map[string][]string{}
@@ -61,9 +60,7 @@ func TestScripts(t *testing.T) {
 			})
 		}
 		if *record && !t.Failed() {
-			if err := os.WriteFile(filepath.Join(scripts, script.Name), []byte(script.Format(answers)), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			NoError(t, os.WriteFile(filepath.Join(scripts, script.Name), []byte(script.Format(answers)), 0o644))
 		}
 	}
 }
@@ -74,9 +71,7 @@ func play(t *testing.T, row behaviour.Row, namespace string) []string {
 		return time.Since(since) < settleTime
 	}}
 	got, err := player.Play(t.Context(), row, namespace)
-	if err != nil {
-		t.Fatal(err)
-	}
+	NoError(t, err)
 	for i, step := range row.Steps {
 		if diff := cmp.Diff(step.Want, got[i]); diff != "" && !*record {
 			t.Errorf("%s %s (-recorded +answered)\n%s", step.Method, step.Path, diff)
@@ -85,17 +80,15 @@ func play(t *testing.T, row behaviour.Row, namespace string) []string {
 	return got
 }
 
-var must = world.Must
-
 // create creates a Job of five indexes in a new namespace.
 func create(t *testing.T, managedBy *string) *batchv1.Job {
 	t.Helper()
 	namespace, err := api.Namespace(t.Context(), "live")
-	must(t, err)
+	NoError(t, err)
 	job := world.NewJob("job", managedBy, batchv1.JobSpec{
 		CompletionMode: new(batchv1.IndexedCompletion), Completions: new(int32(5)), Parallelism: new(int32(5))})
 	job, err = api.Client.BatchV1().Jobs(namespace).Create(t.Context(), job, metav1.CreateOptions{})
-	must(t, err)
+	NoError(t, err)
 	return job
 }
 
@@ -111,7 +104,7 @@ func TestJobsLive(t *testing.T) {
 	}
 	w, _ := observe.Watch(t.Context(), t, api.Client, job.Namespace, "job")
 	w.Until("succeeded=5 failed=2 completed=0-4 " + world.Completed)
-	must(t, api.Client.BatchV1().Jobs(job.Namespace).Delete(t.Context(), "job",
+	NoError(t, api.Client.BatchV1().Jobs(job.Namespace).Delete(t.Context(), "job",
 		metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationForeground)}))
 	w.When("no pod is left", func(s script.State) bool { return len(s.All) == 0 })
 }
@@ -135,7 +128,7 @@ func TestCallsPerPod(t *testing.T) {
 			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("pod-%03d", i), OwnerReferences: []metav1.OwnerReference{*owner}},
 			Spec:       template,
 		}, metav1.CreateOptions{})
-		must(t, err)
+		NoError(t, err)
 	}
 	w, _ := observe.Watch(t.Context(), t, api.Client, job.Namespace, "job")
 	s := w.When("all pods have ended", func(s script.State) bool {
@@ -159,9 +152,7 @@ func TestCallsPerPod(t *testing.T) {
 		{Verb: "patch", Resource: "pods/status"}:   pods/2*2 + pods/2,
 		{Verb: "get", Resource: "pods"}:            0,
 	} {
-		if got := counts[call]; got != want {
-			t.Errorf("%s: got %d calls, want %d", call, got, want)
-		}
+		Same(t, call.String()+" calls", counts[call], want)
 	}
 	if got := counts.Of(proxy.Call{Verb: "list"}) + counts.Of(proxy.Call{Verb: "watch"}); got > 2 {
 		t.Errorf("got %d lists and watches, want one or two: %v", got, counts)

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/jobfate/jobfate/controller/live/kubelet"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/test/kubernetes/e2e/server"
 	"github.com/jobfate/jobfate/test/kubernetes/e2e/world"
 )
@@ -75,9 +76,7 @@ func TestStory2ExitCodeRestartsTheJob(t *testing.T) {
 		s.Until("Job 5 is restarted", func() bool { return s.status.Restarts == restart })
 		s.UntilReady(restart+1, simulation(5))
 	}
-	if got := s.outcome(simulation(2)); got != "Failed/PodFailurePolicy_ExitCode2" {
-		t.Errorf("Job 2 after the restarts of Job 5: got %s, want it left failed", got)
-	}
+	Same(t, "Job 2 after the restarts of Job 5", s.outcome(simulation(2)), "Failed/PodFailurePolicy_ExitCode2")
 
 	s.Become(kubelet.Succeed(), names(10, simulation)...)
 	s.untilPhase("Failed", 2)
@@ -87,9 +86,7 @@ func TestStory2ExitCodeRestartsTheJob(t *testing.T) {
 		if n == 5 {
 			want = 3
 		}
-		if got := len(s.Made[simulation(n)]); got != want {
-			t.Errorf("%s was made %d times, want %d", simulation(n), got, want)
-		}
+		Same(t, "times that "+simulation(n)+" was made", len(s.Made[simulation(n)]), want)
 	}
 	s.noFinalizerLeft()
 }
@@ -127,9 +124,7 @@ func TestEscalation(t *testing.T) {
 		t.Errorf("the state: got %+v", got)
 	}
 	for n, want := range []int{2, 3, 2} {
-		if got := len(s.Made[worker(n)]); got != want {
-			t.Errorf("%s was made %d times, want %d", worker(n), got, want)
-		}
+		Same(t, "times that "+worker(n)+" was made", len(s.Made[worker(n)]), want)
 	}
 }
 
@@ -150,9 +145,7 @@ func TestForeignEdit(t *testing.T) {
 	s.Until("the edit is overwritten", func() bool { return s.status.Succeeded == "" })
 	s.Become(kubelet.Succeed(), names(2, simulation)...)
 	s.untilPhase("Complete", 0)
-	if s.status.Succeeded != "0,1" {
-		t.Errorf("succeeded: got %q, want 0,1", s.status.Succeeded)
-	}
+	Same(t, "succeeded", s.status.Succeeded, "0,1")
 }
 
 // In the middle of a restart of the group, the controllers of groups and Jobs are killed at the

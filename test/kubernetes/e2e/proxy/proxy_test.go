@@ -13,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+
+	"github.com/jobfate/jobfate/internal/podtest"
 )
 
 // start starts a proxy in front of a server.
@@ -22,9 +24,7 @@ func start(t *testing.T, server http.HandlerFunc) (*Proxy, kubernetes.Interface)
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
 	config := &rest.Config{Host: s.URL, TLSClientConfig: rest.TLSClientConfig{CAData: ca}}
 	p, err := Start(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	podtest.NoError(t, err)
 	t.Cleanup(p.Close)
 	return p, kubernetes.NewForConfigOrDie(p.Config(config))
 }
@@ -62,12 +62,8 @@ func TestFaults(t *testing.T) {
 			if err := create(t, client); !test.is(err) {
 				t.Errorf("the client got the wrong error: %v", err)
 			}
-			if got := seen.Load(); got != test.comes {
-				t.Errorf("the server saw %d requests, want %d", got, test.comes)
-			}
-			if got := p.Hits(rule); got != 1 {
-				t.Errorf("the rule disturbed %d requests, want 1", got)
-			}
+			podtest.Same(t, "requests that the server saw", seen.Load(), test.comes)
+			podtest.Same(t, "requests that the rule disturbed", p.Hits(rule), 1)
 			if err := create(t, client); err != nil {
 				t.Errorf("the rule does not apply to the second request, got %v", err)
 			}
@@ -96,7 +92,5 @@ func TestLag(t *testing.T) {
 			t.Errorf("%s: it took %s, want later than %s", resource, took, lag)
 		}
 	}
-	if n := p.Answers(Call{Verb: "watch"}, 200); n != 2 {
-		t.Errorf("%d answers, want 2", n)
-	}
+	podtest.Same(t, "answers", p.Answers(Call{Verb: "watch"}, 200), 2)
 }
