@@ -8,6 +8,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -56,17 +57,19 @@ func AddKind[T client.Object](mgr manager.Manager, kind Kind[T], o Options) erro
 	if reflect.TypeFor[T]().Kind() != reflect.Pointer {
 		return fmt.Errorf("%s is not a pointer to an object type", reflect.TypeFor[T]())
 	}
-	k := customKind[T]{Kind: kind, scheme: mgr.GetScheme()}
-	if k.gvk, err = apiutil.GVKForObject(k.new(), k.scheme); err != nil {
+	k, scheme := customKind[T]{Kind: kind}, mgr.GetScheme()
+	if k.gvk, err = apiutil.GVKForObject(k.new(), scheme); err != nil {
 		return err
 	}
-	if _, err := k.newList(); err != nil {
+	list, err := scheme.New(k.gvk.GroupVersion().WithKind(k.gvk.Kind + "List"))
+	if err != nil {
 		return err
 	}
+	k.list = list.(client.ObjectList)
 	if k.clients, err = connect(mgr, o); err != nil {
 		return err
 	}
-	options := client.Options{Scheme: k.scheme, Mapper: mgr.GetRESTMapper()}
+	options := client.Options{Scheme: scheme, Mapper: mgr.GetRESTMapper()}
 	if k.own, err = client.NewWithWatch(k.config, options); err != nil {
 		return err
 	}
@@ -126,9 +129,9 @@ func (jobs) reference(job *batchv1.Job) runtime.Object { return job }
 type customKind[T client.Object] struct {
 	Kind[T]
 	clients
-	scheme *runtime.Scheme
-	gvk    schema.GroupVersionKind
-	own    client.WithWatch // of the custom resources
+	gvk  schema.GroupVersionKind
+	list client.ObjectList // an empty one
+	own  client.WithWatch  // of the custom resources
 }
 
 func (k customKind[T]) api() clients { return k.clients }
@@ -139,28 +142,14 @@ func (k customKind[T]) controller(Options) tracking.Controller {
 
 func (customKind[T]) new() T { return reflect.New(reflect.TypeFor[T]().Elem()).Interface().(T) }
 
-func (k customKind[T]) newList() (client.ObjectList, error) {
-	list, err := k.scheme.New(k.gvk.GroupVersion().WithKind(k.gvk.Kind + "List"))
-	if err != nil {
-		return nil, err
-	}
-	return list.(client.ObjectList), nil
+func (k customKind[T]) newList() client.ObjectList {
+	return k.list.DeepCopyObject().(client.ObjectList)
 }
 
 // job returns a Job with the metadata, spec and status of an object. They are not copied.
 func (k customKind[T]) job(o T) *batchv1.Job {
-	job := &batchv1.Job{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID(),
-			ResourceVersion: o.GetResourceVersion(), Generation: o.GetGeneration(),
-			CreationTimestamp: o.GetCreationTimestamp(), DeletionTimestamp: o.GetDeletionTimestamp(),
-			Labels: o.GetLabels(), Annotations: o.GetAnnotations(),
-			Finalizers: o.GetFinalizers(), OwnerReferences: o.GetOwnerReferences(),
-		},
-		Spec:   k.Spec(o),
-		Status: *k.Status(o),
-	}
-	job.Spec.ManagedBy = nil
+	job := &batchv1.Job{ObjectMeta: meta.AsPartialObjectMetadata(o).ObjectMeta, Spec: k.Spec(o), Status: *k.Status(o)}
+	job.ManagedFields, job.Spec.ManagedBy = nil, nil
 	return job
 }
 
@@ -173,11 +162,7 @@ func (k customKind[T]) get(ctx context.Context, namespace, name string) (*batchv
 }
 
 func (k customKind[T]) mayList(ctx context.Context, namespace string) error {
-	list, err := k.newList()
-	if err != nil {
-		return err
-	}
-	return k.own.List(ctx, list, client.InNamespace(namespace), client.Limit(1))
+	return k.own.List(ctx, k.newList(), client.InNamespace(namespace), client.Limit(1))
 }
 
 // anotherStatus differs in each field from every status of a request. A merge patch from it to such
@@ -215,18 +200,11 @@ func (k customKind[T]) informer(namespace string) (cache.SharedIndexInformer, er
 	}
 	informer := cache.NewSharedIndexInformer(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			list, err := k.newList()
-			if err != nil {
-				return nil, err
-			}
+			list := k.newList()
 			return list, k.own.List(ctx, list, options(o))
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			list, err := k.newList()
-			if err != nil {
-				return nil, err
-			}
-			return k.own.Watch(ctx, list, options(o))
+			return k.own.Watch(ctx, k.newList(), options(o))
 		},
 	}, k.new(), 0, byNamespace)
 	return informer, informer.SetTransform(func(obj any) (any, error) {
