@@ -103,7 +103,10 @@ func runUnderFaults(t *testing.T, seed uint64, run start) {
 			}
 			job, ok := kube.Get[*batchv1.Job](s, "default", "train")
 			if ok && jobstatus.OutcomeOf(job).Terminal() && round > 200 {
-				checkEnd(t, s, job, failed)
+				st := job.Status
+				Same(t, "succeeded, completed, failed", fmt.Sprint(st.Succeeded, st.CompletedIndexes, st.Failed),
+					fmt.Sprint(5, "0-4", failed))
+				checkFinalizers(t, s, 5+failed)
 				return
 			}
 		}
@@ -158,14 +161,6 @@ func checkIndexes(t *testing.T, s *kube.Server, round int) {
 		}
 		alive[index] = pod.Name
 	}
-}
-
-// checkEnd fails the test if the status is wrong or a pod keeps its finalizer.
-func checkEnd(t *testing.T, s *kube.Server, job *batchv1.Job, failed int) {
-	t.Helper()
-	st := job.Status
-	Same(t, "succeeded, completed, failed", fmt.Sprint(st.Succeeded, st.CompletedIndexes, st.Failed), fmt.Sprint(5, "0-4", failed))
-	checkFinalizers(t, s, 5+failed)
 }
 
 // checkFinalizers fails the test if there are not as many pods, or one has a finalizer.

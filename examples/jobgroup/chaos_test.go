@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -214,25 +215,21 @@ func (c byName) Delete(ctx context.Context, o client.Object, _ ...client.DeleteO
 	return c.Client.Delete(ctx, o, client.PropagationPolicy(metav1.DeletePropagationForeground))
 }
 
-// getter and lister are the parts of a reader.
-type (
-	getter interface {
-		Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error
-	}
-	lister interface {
-		List(context.Context, client.ObjectList, ...client.ListOption) error
-	}
-)
+// cachedLists gets objects live, and lists those of the cache.
+type cachedLists struct {
+	client.Reader
+	cache client.Reader
+}
+
+func (c cachedLists) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	return c.cache.List(ctx, list, options...)
+}
 
 // withoutRetry does not retry a creation that a quota has refused.
 type withoutRetry struct{ client.Client }
 
 func (c withoutRetry) Create(ctx context.Context, o client.Object, options ...client.CreateOption) error {
-	err := c.Client.Create(ctx, o, options...)
-	if apierrors.IsForbidden(err) {
-		return nil
-	}
-	return err
+	return utilerrors.FilterOut(c.Client.Create(ctx, o, options...), apierrors.IsForbidden)
 }
 
 // planted are bugs of controllers that create Jobs.
@@ -247,10 +244,7 @@ var planted = []struct {
 	}},
 	{"a status is stored over a newer one", "C1 C2 C3", func(c *groupController) { c.client = forced{c.client, c.live} }},
 	{"Jobs are deleted by name, without the UID, as a cache lists them", "C1", func(c *groupController) {
-		c.live, c.client = struct {
-			getter
-			lister
-		}{c.live, c.client}, byName{c.client}
+		c.live, c.client = cachedLists{c.live, c.client}, byName{c.client}
 	}},
 	{"a creation that a quota refused is not retried", "C4", func(c *groupController) { c.client = withoutRetry{c.client} }},
 }

@@ -17,11 +17,6 @@ import (
 // cluster serves suites.
 type cluster struct{ *trial.Cluster }
 
-func newCluster(t *testing.T, rules ...live.Rule) cluster {
-	t.Helper()
-	return cluster{program.Serve(t, rules...)}
-}
-
 // create creates the sample.
 func (c cluster) create(change func(*Spec)) *Suite {
 	c.Helper()
@@ -50,7 +45,7 @@ func (c cluster) wantAfter(pause time.Duration, suite *Suite, want string) {
 // controller.
 func TestSuitePasses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCluster(t, live.Fail(1).After(10*time.Second).ForIndex(1).Times(1), live.Succeed().After(10*time.Second))
+		c := cluster{program.Serve(t, live.Fail(1).After(10*time.Second).ForIndex(1).Times(1), live.Succeed().After(10*time.Second))}
 		stop := c.Start()
 		suite := c.create(nil)
 		c.wantAfter(5*time.Second, suite, "2 active, 0 passed, 0 failed pods")
@@ -68,7 +63,7 @@ func TestSuitePasses(t *testing.T) {
 // If a shard has no retries left, the suite fails after the other shards have ended.
 func TestSuiteFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCluster(t, live.Fail(1).ForIndex(1), live.Succeed().After(time.Second))
+		c := cluster{program.Serve(t, live.Fail(1).ForIndex(1), live.Succeed().After(time.Second))}
 		defer c.Start()()
 		suite := c.create(func(s *Spec) { s.Parallel = nil })
 		c.wantAfter(5*time.Minute, suite, "0 active, 4 passed, 2 failed pods, FailureTarget/FailedIndexes, Failed/FailedIndexes")
@@ -81,7 +76,7 @@ func TestSuiteFails(t *testing.T) {
 // A paused suite has no pods. When it is resumed, completed shards stay completed.
 func TestPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCluster(t, live.Succeed().After(time.Minute))
+		c := cluster{program.Serve(t, live.Succeed().After(time.Minute))}
 		defer c.Start()()
 		suite := c.create(nil)
 		pause := func(paused bool) {
@@ -100,7 +95,7 @@ func TestPause(t *testing.T) {
 // The pods of a deleted suite are deleted too.
 func TestDelete(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCluster(t, live.Run())
+		c := cluster{program.Serve(t, live.Run())}
 		defer c.Start()()
 		suite := c.create(nil)
 		c.wantAfter(5*time.Second, suite, "2 active, 0 passed, 0 failed pods")
