@@ -1,8 +1,6 @@
 package live_test
 
 import (
-	"os"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,9 +9,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/jobfate/jobfate/controller/live"
-	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
+
+// README.md shows these tests.
 
 func TestBackup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -42,22 +41,5 @@ func TestBackupFails(t *testing.T) {
 	for backup.Status.Phase != "Failed" {
 		time.Sleep(time.Millisecond)
 		must(t, user.Get(t.Context(), client.ObjectKeyFromObject(backup), backup))
-	}
-}
-
-// The tests in README.md are the ones above, and are short.
-func TestReadme(t *testing.T) {
-	const most = 15 // lines
-	readme, here := Must(os.ReadFile("README.md")), Must(os.ReadFile("readme_test.go"))
-	blocks := strings.Split(string(readme), "```go\n")[1:]
-	Same(t, "blocks of Go", len(blocks), 2)
-	for _, block := range blocks {
-		code, _, _ := strings.Cut(block, "```")
-		if !strings.Contains(string(here), "\n"+code) {
-			t.Errorf("this is not in readme_test.go:\n%s", code)
-		}
-		if lines := strings.Count(code, "\n"); lines > most {
-			t.Errorf("%d lines, want at most %d:\n%s", lines, most, code)
-		}
 	}
 }
