@@ -68,14 +68,14 @@ func TestCompletion_slowServer(t *testing.T) {
 
 // goldens are outputs of the command for the samples. The plugin must print the same when it
 // reads the samples from a cluster.
-var goldens = []struct{ golden, sample, job, now string }{
-	{"indexes-backing-off", "indexes-backing-off", "job-backoff-limit-per-index-execute-all", "2023-08-21T10:00:09Z"},
-	{"failed-by-rule", "failed-by-rule", "import", "2023-08-21T10:00:13Z"},
-	{"suspended", "suspended", "nightly", "2023-08-21T10:00:00Z"},
-	{"finished", "finished", "report", "2023-08-21T10:01:31Z"},
-	{"backing-off", "backing-off", "crawl", "2023-08-21T10:00:40Z"},
-	{"cannot-start", "cannot-start", "resize", "2023-08-21T10:00:00Z"},
-	{"managed-elsewhere", "managed-elsewhere", "train", "2023-08-21T10:03:01Z"},
+var goldens = []struct{ sample, job, now string }{
+	{"indexes-backing-off", "job-backoff-limit-per-index-execute-all", "2023-08-21T10:00:09Z"},
+	{"failed-by-rule", "import", "2023-08-21T10:00:13Z"},
+	{"suspended", "nightly", "2023-08-21T10:00:00Z"},
+	{"finished", "report", "2023-08-21T10:01:31Z"},
+	{"backing-off", "crawl", "2023-08-21T10:00:40Z"},
+	{"cannot-start", "resize", "2023-08-21T10:00:00Z"},
+	{"managed-elsewhere", "train", "2023-08-21T10:03:01Z"},
 }
 
 // ruleNames adds the names of rules to the responses of the server, because the Go types of the
@@ -87,7 +87,7 @@ var ruleNames = map[string]*strings.Replacer{
 
 func TestSameOutputAsTheCommand(t *testing.T) {
 	for _, g := range goldens {
-		t.Run(g.golden, func(t *testing.T) {
+		t.Run(g.sample, func(t *testing.T) {
 			s := newStage(t)
 			s.load(g.sample)
 			s.now = at(g.now)
@@ -95,7 +95,7 @@ func TestSameOutputAsTheCommand(t *testing.T) {
 				s.answer = func(_ string, body []byte) []byte { return []byte(names.Replace(string(body))) }
 			}
 			for suffix, args := range map[string][]string{".txt": nil, ".ansi": {"--color=always"}, ".json": {"-o", "json"}, ".yaml": {"-oyaml"}} {
-				want := console.Text(filepath.Join("../internal/cli/testdata", g.golden+suffix))
+				want := console.Text(filepath.Join("../internal/cli/testdata", g.sample+suffix))
 				status, got, stderr := s.run(append(args, g.job)...)
 				if diff := cmp.Diff(want, got); status != 0 || stderr != "" || diff != "" {
 					t.Errorf("%s: status %d, %s (-command +plugin)\n%s", suffix, status, stderr, diff)
@@ -150,11 +150,9 @@ func (s *stage) create(job *batchv1.Job) *batchv1.Job {
 // pod creates a pod like the Job controller.
 func (s *stage) pod(job *batchv1.Job, name string) *corev1.Pod {
 	s.Helper()
-	return Must(s.client.CoreV1().Pods(job.Namespace).Create(s.Context(), &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: job.Spec.Template.Labels, Finalizers: []string{batchv1.JobTrackingFinalizer},
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))}},
-		Spec: job.Spec.Template.Spec,
-	}, metav1.CreateOptions{}))
+	pod := PodOf(job, "", "")
+	pod.Name, pod.Spec = name, job.Spec.Template.Spec
+	return Must(s.client.CoreV1().Pods(job.Namespace).Create(s.Context(), pod, metav1.CreateOptions{}))
 }
 
 // TestPodsWithoutAController checks that an orphan pod is read if a Job selects it.

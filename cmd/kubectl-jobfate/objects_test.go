@@ -1,7 +1,6 @@
 package main
 
 import (
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -172,9 +171,4 @@ func TestProtobuf(t *testing.T) {
 			t.Errorf("%s: got Accept %q, want protobuf first", path, got)
 		}
 	}
-}
-
-// answered is a response to a request for a log.
-func answered(r *http.Request, status int, text string) *http.Response {
-	return &http.Response{StatusCode: status, Request: r, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(text))}
 }

@@ -7,7 +7,6 @@ import (
 	"unicode/utf8"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -20,12 +19,9 @@ import (
 // Job of the same name, and a pod of another controller.
 func namespaceOf(jobs int) Objects {
 	in := &kubefile.Input{}
-	pod := func(namespace, name string, job *batchv1.Job) {
-		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(namespace + "/" + name), Finalizers: []string{batchv1.JobTrackingFinalizer}}}
-		if job != nil {
-			p.Labels = job.Spec.Selector.MatchLabels
-			p.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))}
-		}
+	pod := func(name string, job *batchv1.Job) {
+		p := PodOf(job, job.Namespace+"/"+name, "")
+		p.Name = name
 		in.Pods, in.PodsAt = append(in.Pods, p), append(in.PodsAt, kubefile.Place{File: name})
 	}
 	for i := range jobs {
@@ -35,15 +31,15 @@ func namespaceOf(jobs int) Objects {
 		job.Spec.Template.Labels = job.Spec.Selector.MatchLabels
 		in.Jobs = append(in.Jobs, &kubefile.Manifest{Job: job, At: kubefile.Place{File: "job/" + name}})
 		if i%3 > 0 {
-			pod(job.Namespace, name+"-owned", job)
-			pod(job.Namespace, name+"-orphan", job)
+			pod(name+"-owned", job)
+			pod(name+"-orphan", job)
 			in.Pods[len(in.Pods)-1].OwnerReferences = nil
 			continue
 		}
 		before := job.DeepCopy()
 		before.UID = "earlier"
-		pod(job.Namespace, name+"-earlier", before)
-		pod(job.Namespace, name+"-other", job)
+		pod(name+"-earlier", before)
+		pod(name+"-other", job)
 		in.Pods[len(in.Pods)-1].OwnerReferences[0] = metav1.OwnerReference{Kind: "ReplicaSet", Name: "web", UID: "web", Controller: new(true)}
 	}
 	return Objects{Input: in}
