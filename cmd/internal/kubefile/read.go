@@ -21,7 +21,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -29,6 +28,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
 // Source is a file, or something else to read from, with its name.
@@ -323,7 +323,9 @@ func newest[T any](all []T, of func(T) metav1.Object) (at []int) {
 	last := make(map[[3]string]int, len(all))
 	for i := range all {
 		before, twice := last[identity(i)]
-		if !twice || !older(of(all[i]).GetResourceVersion(), of(all[before]).GetResourceVersion()) {
+		this, that := of(all[i]).GetResourceVersion(), of(all[before]).GetResourceVersion()
+		order, err := resourceversion.CompareResourceVersion(this, that)
+		if !twice || err != nil || order >= 0 {
 			last[identity(i)] = i
 		}
 	}
@@ -333,13 +335,6 @@ func newest[T any](all []T, of func(T) metav1.Object) (at []int) {
 		}
 	}
 	return at
-}
-
-// older reports whether both resource versions are numbers, and the first is less.
-func older(version, than string) bool {
-	a, wrongA := strconv.ParseUint(version, 10, 64)
-	b, wrongB := strconv.ParseUint(than, 10, 64)
-	return wrongA == nil && wrongB == nil && a < b
 }
 
 func pick[T any](all []T, at []int) (out []T) {
