@@ -96,22 +96,17 @@ func TestOrphansDoNotHoldUpJobs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
 		for i := range many {
-			pod := &corev1.Pod{
-				ObjectMeta: metav1.ObjectMeta{
-					Namespace: "default", Name: fmt.Sprintf("left-%d", i), Finalizers: []string{batchv1.JobTrackingFinalizer},
-					OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(&metav1.ObjectMeta{Name: "gone", UID: "gone"}, batchv1.SchemeGroupVersion.WithKind("Job"))},
-				},
-				Spec: MinimalPodSpec(),
-			}
+			pod := newPod(newJob(), fmt.Sprintf("left-%d", i), "")
+			pod.Spec = MinimalPodSpec()
 			Must(c.client.CoreV1().Pods("default").Create(t.Context(), pod, metav1.CreateOptions{}))
 		}
 		stop := c.start(t)
 		time.Sleep(4 * time.Second)
-		c.create(t, "job")
+		c.create(t, "new")
 		time.Sleep(time.Second)
 		freed, made := 0, false
 		for _, pod := range kube.List[*corev1.Pod](c.Server, "default") {
-			made = made || strings.HasPrefix(pod.Name, "job-")
+			made = made || strings.HasPrefix(pod.Name, "new-")
 			if strings.HasPrefix(pod.Name, "left-") && len(pod.Finalizers) == 0 {
 				freed++
 			}
