@@ -54,8 +54,10 @@ var keyless = regexp.MustCompile(`couldn't find key \S+ in (Secret|ConfigMap) [^
 // exists says that an object which a message calls missing was given, and which keys an object has.
 func (f *facts) exists(namespace, message string) string {
 	if m := keyless.FindStringSubmatch(message); m != nil {
-		has := keysOf(f.find(m[1], namespace, m[2]))
-		return textIf(len(has) > 0, "; it has "+list(has))
+		o := f.find(m[1], namespace, m[2])
+		has, by := keysOf(o), append(o.list("metadata", "ownerReferences"), nil)[0]
+		return textIf(len(has) > 0, "; it has "+list(has)) + textIf(by != nil, "; "+by.text("kind")+" "+by.text("name")+
+			" makes it, and may undo what others write there")
 	}
 	m := missing.FindStringSubmatch(message)
 	if m == nil {
@@ -317,7 +319,8 @@ func (f *facts) memoryLimit(pod *corev1.Pod, name string) string {
 		case limit.IsZero() && strings.Contains(defaults, "memory limit for container "+name):
 			set := firstOf(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == name })
 			limit = set.Resources.Limits.Memory()
-			return "the memory limit" + textIf(!limit.IsZero(), " ("+limit.String()+")") + " of container " + name +
+			says := cmp.Or(textIf(!limit.IsZero(), limit.String()), f.defaultLimit())
+			return "the memory limit" + textIf(says != "", " ("+says+")") + " of container " + name +
 				", which a LimitRange sets unless the template does"
 		case limit.IsZero():
 			return noLimit
@@ -326,6 +329,18 @@ func (f *facts) memoryLimit(pod *corev1.Pod, name string) string {
 		}
 	}
 	return "the memory limit of container " + either(plainName.MatchString(name), name, "CONTAINER")
+}
+
+// defaultLimit returns the memory limit that a LimitRange of the namespace sets; empty if none is given.
+func (f *facts) defaultLimit() (limit string) {
+	for _, o := range f.objects {
+		if o.text("kind") == "LimitRange" && o.text("metadata", "namespace") == f.Job.Namespace {
+			for _, item := range o.list("spec", "limits") {
+				limit = cmp.Or(limit, item.text("default", "memory"))
+			}
+		}
+	}
+	return limit
 }
 
 // inMemory reports whether the template has an emptyDir of medium Memory.

@@ -228,6 +228,9 @@ func succeeded(f *facts) found {
 	if failed > 0 {
 		c.reason.Text = joined("; ", c.reason.Text+" after "+count(failed, "failure")+", whose work began anew",
 			f.digest.Line(2), textIf(f.digest.Gone > 0, f.addGone(&found{})))
+		for _, g := range f.digest.Groups[:min(1, len(f.digest.Groups))] {
+			c.reason.Text += "; " + f.named(g.example) + ": " + f.faultOf(g.example).Fault
+		}
 	}
 	c.reason.Text += textIf(limit > 0 && failed >= limit, fmt.Sprintf("; it took the last try: %s, spec.backoffLimit "+
 		"is %d", count(failed, "failure"), limit)) + says

@@ -52,7 +52,7 @@ var kinds = []kind{
 	{group: "scheduling.x-k8s.io", name: "PodGroup"},
 	{group: "scheduling.volcano.sh", name: "PodGroup"},
 	{name: "Namespace"}, {name: "ResourceQuota"}, {name: "PersistentVolumeClaim"}, {name: "PersistentVolume"},
-	{name: "ConfigMap"}, {name: "Secret"}, {name: "Service"},
+	{name: "LimitRange"}, {name: "ConfigMap"}, {name: "Secret"}, {name: "Service"},
 	{group: "resource.k8s.io", name: "ResourceClaim"},
 	{group: "resource.k8s.io", name: "ResourceClaimTemplate"},
 	{group: "events.k8s.io", name: "Event"},

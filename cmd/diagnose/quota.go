@@ -83,7 +83,9 @@ func takes(pod *corev1.Pod, name string) (sum resource.Quantity) {
 	key := corev1.ResourceName(strings.TrimPrefix(strings.TrimPrefix(name, "requests."), "limits."))
 	for i := range pod.Spec.Containers {
 		c := &pod.Spec.Containers[i].Resources
-		sum.Add(either(strings.HasPrefix(name, "limits."), c.Limits, c.Requests)[key])
+		has, set := c.Requests[key]
+		limited := strings.HasPrefix(name, "limits.") || !set // the limit is the default of a request
+		sum.Add(either(limited, c.Limits[key], has))
 	}
 	return sum
 }

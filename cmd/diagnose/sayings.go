@@ -231,7 +231,8 @@ var sayings = slices.Concat([]saying{
 		"could not convert string", "invalid literal for", "value too long", "out of range for type",
 		"violates not-null", "violates check constraint", "violates foreign key", "badzipfile", "not a gzip file",
 		"crc error", "checksum mismatch", "corrupt", "unexpected header", "missing column", "validation failed",
-		"validationerror", "invalid date", "unparseable", "incorrect string value", "error parsing"},
+		"validationerror", "invalid date", "unparseable", "incorrect string value", "error parsing",
+		"invalidoperation"},
 		"that its data are not as it expects",
 		"See what the message names in the input: with the same data each try fails. Correct the input or set it " +
 			"aside, or make the program accept it."},

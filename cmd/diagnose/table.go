@@ -465,8 +465,8 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 	{code: "ContainerRunning", cannot: "cannot finish",
 		means: "a container still runs ten minutes after the main container of its pod has succeeded",
 		advice: "The other containers have succeeded, and a new pod would repeat what they did. Once container " +
-			"CONTAINER ends with exit code 0, too, the pod has succeeded. Do not kill it: with another code the pod " +
-			"fails, and is replaced. ENDING", pod: containerRunning(true)},
+			"CONTAINER ends with exit code 0, too, the pod has succeeded. Do not kill it: another code counts as a " +
+			"failure. ENDING", pod: containerRunning(true)},
 	{code: "ContainerRunning", cannot: "cannot finish",
 		means: "a container still runs ten minutes after the main container of its pod has failed",
 		advice: "The failure counts only once container CONTAINER has ended, too. If it only serves the others, make " +

@@ -62,7 +62,7 @@ func TestListOrder(t *testing.T) {
 		w.CreateJob(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec})
 	}
 	eventually(w, 5, []string{"--exit-status"},
-		"Failed      DeadlineExceeded: ", "Suspended   the Job is suspended, since ", " by plugin.test\n1 other Job needs no attention (--all lists them).\n")
+		"Failed      DeadlineExceeded: ", "Suspended   the Job is suspended, since ", " by plugin.test\n", "What to do:\n", "1 other Job needs no attention (--all lists them).\n")
 }
 
 // The plugin watches one Job to its end, and another until it is interrupted.
