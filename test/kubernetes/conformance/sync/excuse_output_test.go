@@ -186,12 +186,13 @@ func unseeInFlight(d *dispute) bool {
 		return false
 	}
 	return d.each(func(st *batchv1.JobStatus) bool {
-		if active(pod) {
+		switch {
+		case active(pod):
 			st.Active--
-		} else {
+		case st.Terminating != nil: // nil without its feature gate
 			st.Terminating = new(*st.Terminating - 1)
 		}
-		return true
+		return active(pod) || st.Terminating != nil
 	})
 }
 
