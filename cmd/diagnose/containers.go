@@ -224,8 +224,7 @@ func (c container) ended() time.Time {
 	return last.FinishedAt.Time
 }
 
-// helper is a container that serves others, by the beginning of its name: who injects it, if somebody does, and what
-// lets it end.
+// helper is a container that serves others. who injects it, if somebody does, and ends is what lets it end.
 type helper struct{ prefix, who, ends string }
 
 var helpers = []helper{

@@ -306,9 +306,12 @@ func (f *facts) filled(advice string, c found) string {
 				recreate = "that of " + top.String() + " has image " + now + " by now, so delete this Job"
 			}
 		}
-		rerun = "If the template must change, " + recreate + "." + textIf(top.kind == "CronJob", " To run it before "+
-			"its next time: kubectl create job"+textIf(f.Job.Namespace != "", " -n "+f.Job.Namespace)+
-			" NAME --from=cronjob/"+top.name+".")
+		rerun = "If the template must change, " + recreate + "."
+		namespace := textIf(f.Job.Namespace != "", " -n "+f.Job.Namespace)
+		if top.kind == "CronJob" && plainName.MatchString(top.name+strings.TrimPrefix(namespace, " -n ")) {
+			rerun += " To run it before its next time: kubectl create job" + namespace + " NAME --from=cronjob/" +
+				top.name + "."
+		}
 	}
 	if f.namespaceEnds() {
 		rerun = "Nothing can be created in this namespace, which is being deleted."
