@@ -443,7 +443,7 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 			"does not end by itself, and its controller replaces it: stop it only if it may be down." + templateAdvice,
 		pod: volumeHeld(true)},
 	{means: "a volume of the pods is attached to the node of another pod, which ends",
-		advice: "Wait until that pod has ended. If it idles, and nobody needs it any more, delete it.",
+		advice: "Wait until that pod has ended, or delete it if nobody needs it.",
 		pod:    volumeHeld(false)},
 	{means: "a volume of the pods is attached to another node, and only one can have it",
 		advice: "Wait until the other pod has ended, or delete it if it is no longer needed. If its node is gone, " +
