@@ -40,7 +40,7 @@ func (f *facts) lastTry() string {
 	limit, restarts := f.Spec.Limit.PerJob, f.Progress.Restarts
 	restart := f.countsRestarts() && restarts > 0 && int64(restarts)+1 >= int64(limit)
 	return textIf(f.Progress.Failed >= limit && limit > 0 || restart, fmt.Sprintf("; one more "+
-		either(restart, "restart", "failure")+" fails the Job, unless spec.backoffLimit (%d) is raised before", limit))
+		either(restart, "restart", "failure")+" fails the Job (spec.backoffLimit %d)", limit))
 }
 
 // awaitingTermination finds that replacements wait, with why the first pod terminates and how long it may.
@@ -237,6 +237,15 @@ func succeeded(f *facts) found {
 	return c
 }
 
+// succeededAgain finds that the Job has succeeded, after failures of which a pod is gone, or was ended from outside.
+func succeededAgain(f *facts) found {
+	outside := func(g Group) bool {
+		return g.example.Lost || g.example.Pod.Status.Reason != "" || f.faultOf(g.example).disrupted
+	}
+	again := f.Job.Status.Failed > 0 && (f.digest.Gone > 0 || slices.ContainsFunc(f.digest.Groups, outside))
+	return either(again, succeeded(f), found{})
+}
+
 // succeeding finds that the Job is about to succeed.
 func succeeding(f *facts) found {
 	if f.reason.Code == explain.JobEnding && f.End.Condition.Type != batchv1.JobFailureTarget {
@@ -329,10 +338,14 @@ func queuedForQuota(f *facts) (c found) {
 	return c
 }
 
-// queuedBehind finds that Kueue holds the Job, and that a Workload has quota whose pods have not started.
-func queuedBehind(f *facts) found {
-	c := queuedForQuota(f)
-	return either(mentions(c.text, unstarted), c, found{})
+// queuedBehind finds that Kueue holds the Job, and that a Workload has quota whose pods do no work.
+func queuedBehind(f *facts) (c found) {
+	of := queuedForQuota(f)
+	if m := idly.FindStringSubmatch(of.text); m != nil {
+		c = of
+		c.object = strings.ToLower(m[1]) + "/" + m[2]
+	}
+	return c
 }
 
 // unqueued finds that a Job that is suspended has a label of Kueue, and not the one that names its queue.

@@ -110,6 +110,12 @@ var mishaps = slices.Concat([]mishap{
 		func(f *facts, c *found) bool {
 			return c.pod == "" && c.gone != nil && disrupts(c.gone) && f.Job.Spec.PodFailurePolicy == nil
 		}},
+	{"its pods, which are gone, were deleted on a node that is cordoned",
+		"The node was being emptied, as kubectl drain or an upgrade of the nodes does. With a rule of " +
+			"spec.podFailurePolicy that ignores DisruptionTarget, this is no failure, and a new pod starts.",
+		func(f *facts, c *found) bool {
+			return ofGone(reasonIs("Killing"))(f, c) && mentions(f.left(c.gone, nil), "is cordoned")
+		}},
 	{"its pods, which are gone, were deleted while they ran",
 		"Find out who deletes pods: a user, a drain of the node, or an autoscaler. A pod that is deleted while it " +
 			"runs counts as failed.", ofGone(reasonIs("Killing"))},

@@ -272,29 +272,30 @@ func (f *facts) quotaHeld(message string) string {
 		}
 		for _, set := range o.list("status", "admission", "podSetAssignments") {
 			if has := set.text("resourceUsage", m[1]); has != "" && set.text("flavors", m[1]) == m[2] {
-				says = append(says, o.name()+" has "+has+textIf(f.unstarted(o), unstarted))
+				says = append(says, o.name()+" has "+has+f.idlers(o))
 			}
 		}
 	}
 	return textIf(len(says) > 0, "; of "+m[1]+", by the Workloads given, "+list(says))
 }
 
-// unstarted is said of a Workload that has quota, and whose pods have not started.
-const unstarted = " for pods that have not started"
+// idly matches what idlers says.
+var idly = regexp.MustCompile(` for pods of (\S+) (\S+) that have `)
 
-// unstarted reports whether no pod of the owner of a Workload has started, ten minutes after it was created.
-func (f *facts) unstarted(workload object) bool {
-	n, waits := 0, 0
+// idlers says that the pods of the owner of a Workload do no work, and why; empty if one of them may.
+func (f *facts) idlers(workload object) (says string) {
 	for _, pod := range f.near.all {
 		owner := metav1.GetControllerOfNoCopy(pod)
-		if owner != nil && workload.isOwnedBy(owner.UID) {
-			n++
-			if f.idles(pod) != "" {
-				waits++
-			}
+		if owner == nil || !workload.isOwnedBy(owner.UID) {
+			continue
 		}
+		why := f.idles(pod)
+		if why == "" {
+			return ""
+		}
+		says = " for pods of " + owner.Kind + " " + owner.Name + " that have " + why
 	}
-	return n > 0 && n == waits
+	return says
 }
 
 // byJob matches the UID of a Job in what Kueue says of a Workload that preempts another one

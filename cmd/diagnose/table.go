@@ -16,6 +16,8 @@ const (
 	terminationAdvice = "Look at node NODE: if its machine is surely off, or gone, delete the Node object, so that " +
 		"the pod ends. If a finalizer remains, ask its owner to remove it."
 	templateAdvice = " The pod template is immutable: RECREATE."
+	idleAdvice     = "Ask whether OBJECT may end, or see why its pods do not start, or end: what they take is free " +
+		"once they are gone."
 	describeAdvice = "Read the events: kubectl describe pod -n NAMESPACE POD."
 )
 
@@ -38,6 +40,11 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 	{code: "TerminationOverdue", attention: AttentionStuck,
 		means:  "the Job has ended, and pods that should be gone still have the tracking finalizer",
 		advice: "Check that the controller that manages the Job is running, and may patch pods.", job: finalizersLeft},
+	{code: explain.JobFinished, group: groupEnd,
+		means: "the Job has succeeded, after pods that did not fail by themselves, or are gone",
+		advice: "Its work has begun more than once: if that does harm, see what was done before. To keep it from " +
+			"beginning again: spec.backoffLimit 0, or a rule that fails the Job on condition DisruptionTarget.",
+		job: succeededAgain},
 	{code: explain.JobFinished, group: groupEnd, means: "the Job has succeeded", job: succeeded},
 	{code: "MultiKueue", attention: AttentionHeld,
 		means:  "MultiKueue runs the Job in another cluster; nothing is decided here",
@@ -118,9 +125,8 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 		advice: "Look at Kueue's controller, and at the events of the Job: kubectl describe job -n NAMESPACE JOB. " +
 			"The API server may reject its change of the Job.", job: held(workloadLate)},
 	{code: "QueuedByKueue",
-		means: "Kueue has suspended the Job until it is admitted, and a Workload whose pods have not started has " +
-			"quota",
-		advice: "See why those pods have not started: the quota is free when they are gone.", job: queuedBehind},
+		means:  "Kueue has suspended the Job until it is admitted, and a Workload whose pods do no work has quota",
+		advice: idleAdvice, job: queuedBehind},
 	{code: "QueuedByKueue", means: "Kueue has suspended the Job until it is admitted, and lacks quota",
 		advice: "Wait until what has the quota ends, give the Job a higher priority (if its ClusterQueue preempts), " +
 			"or raise the quota. If you resume the Job by hand, Kueue suspends it again.", job: queuedForQuota},
@@ -148,8 +154,7 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 	{code: "QuotaExceeded",
 		means: "a quota rejects new pods, and pods of another Job or owner take it and have not started, or should " +
 			"have ended",
-		advice: "See why the pods of OBJECT do not start, or end: what they take is free once they are gone.",
-		job:    heldIdle},
+		advice: idleAdvice, job: heldIdle},
 	{code: "QuotaExceeded", means: "a quota of the number of pods rejects new ones, and counts pods that have ended",
 		advice: "Pods that have ended count towards count/pods, not towards pods: delete the Jobs that have ended, " +
 			"or set their spec.ttlSecondsAfterFinished.", job: endedInQuota},
@@ -344,9 +349,9 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 			"tries again. Or correct its name in imagePullSecrets of the pod template or of its ServiceAccount." +
 			templateAdvice, pod: secretless},
 	{means: "the registry refuses to give an image without other credentials",
-		advice: "The credentials may be missing or have expired: check the Secret in imagePullSecrets or, without " +
-			"one, what node NODE uses. The kubelet tries again, with new ones. If the name of the image or of the " +
-			"Secret is wrong, change it." + templateAdvice,
+		advice: "The credentials may be missing, have expired, or lack the right to pull this image: check the " +
+			"Secret in imagePullSecrets or, without one, what node NODE uses. The kubelet tries again, with new ones. " +
+			"If the name of the image or of the Secret is wrong, change it." + templateAdvice,
 		pod: waiting(imageReasons, refusals...)},
 	{means: "the registry limits how often images are pulled",
 		advice: "Wait, or use credentials or a mirror with a higher limit.",

@@ -250,7 +250,8 @@ func writeEvent(o map[string]any, at string) {
 				o["eventTime"] = strings.Replace(at, "Z", ".000001Z", 1)
 				return
 			}
-			o["source"], o["firstTimestamp"], o["lastTimestamp"] = map[string]any{"component": w.component}, at, at
+			o["source"] = Merge(map[string]any{"component": w.component}, source)
+			o["firstTimestamp"], o["lastTimestamp"] = at, at
 			o["count"] = cmp.Or(o["count"], any(1))
 			return
 		}

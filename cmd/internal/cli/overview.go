@@ -18,6 +18,7 @@ import (
 
 	"github.com/jobfate/jobfate/cmd/diagnose"
 	"github.com/jobfate/jobfate/cmd/internal/kubefile"
+	"github.com/jobfate/jobfate/explain"
 )
 
 // choose keeps only the Job with the wanted name or namespace/name. If wanted is empty it
@@ -289,8 +290,9 @@ var ofJobs = []string{"RunsFail", "RunBlocked", "RunHangs"}
 // advice returns what to do about each Job and CronJob that needs attention. Those with the same advice, apart
 // from where their logs are, share a line. What is said of a CronJob is not said again of its Jobs, nor the reverse.
 func (v *View) advice() (all []string) {
-	lines := slices.DeleteFunc(v.lines(),
-		func(l line) bool { return l.Advice == "" || l.attention == diagnose.AttentionNone })
+	lines := slices.DeleteFunc(v.lines(), func(l line) bool {
+		return l.Advice == "" || l.attention == diagnose.AttentionNone && l.Code != string(explain.JobFinished)
+	})
 	of := func(l line) string { return l.namespace + "/" + cronPrefix + series(l.name) }
 	listed, outgrown := map[string]bool{}, map[string]bool{}
 	for _, l := range lines {

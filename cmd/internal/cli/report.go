@@ -299,6 +299,9 @@ func newReport(in Objects, m *kubefile.Manifest, now time.Time, d decide.Decisio
 	if f := d.Facts(); f != nil {
 		r.own -= len(f.Others())
 	}
+	if r.own > 0 { // those of others are evidence
+		r.Notes = slices.DeleteFunc(r.Notes, func(n Note) bool { return n.Code == string(why.NoteForeignPods) })
+	}
 	if last := newFailure(e.LastFailure(), policy); last.FailedPod != "" {
 		r.LastFailure = &last
 	}
