@@ -350,8 +350,8 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 			templateAdvice, pod: secretless},
 	{means: "the registry refuses to give an image without other credentials",
 		advice: "The credentials may be missing, have expired, or lack the right to pull this image: check the " +
-			"Secret in imagePullSecrets or, without one, what node NODE uses. The kubelet tries again, with new ones. " +
-			"If the name of the image or of the Secret is wrong, change it." + templateAdvice,
+			"Secret in imagePullSecrets or, without one, what node NODE uses. The kubelet tries again, with new " +
+			"ones. If the name of the image or of the Secret is wrong, change it." + templateAdvice,
 		pod: waiting(imageReasons, refusals...)},
 	{means: "the registry limits how often images are pulled",
 		advice: "Wait, or use credentials or a mirror with a higher limit.",
