@@ -134,8 +134,13 @@ func (f *facts) serverOf(names []string) (text, object string) {
 			pod := pods[0]
 			e := cmp.Or(lastEvent(f.about("Pod", pod.Namespace, pod.Name), isWarning), &corev1.Event{})
 			waits := mentions(troubleOf(pod), "ContainerCreating", "PodInitializing")
+			var claims []string
+			if speaks(troubleOf(pod), "no space left on device", "disk full") && len(pod.Spec.Volumes) > 0 {
+				claims = f.claims(pod)
+			}
 			return joined(": ", name+" is pod "+pod.Name+", which "+troubleOf(pod),
-				textIf(waits, joined(": ", e.Reason, oneLine(e.Message)))), "pod/" + pod.Name
+				textIf(waits, joined(": ", e.Reason, oneLine(e.Message)))) +
+				textIf(len(claims) > 0, "; its volume is PersistentVolumeClaim "+list(claims)), "pod/" + pod.Name
 		case service != nil && len(f.near.workloads) > 0:
 			return "no pod given has the labels that Service " + name + " selects", "service/" + name
 		}

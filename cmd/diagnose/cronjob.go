@@ -136,8 +136,8 @@ func (c *cronFacts) lastBefore(since time.Time) (last time.Time, many bool) {
 // cronCauses says what the causes of CronJobs mean, and what to do.
 var cronCauses = []Entry{
 	{"CronJobStopped", AttentionHeld, "a CronJob is suspended, or is being deleted", "Find out why it is " +
-		"suspended. To resume it, set spec.suspend to false: a start time that has passed is made up for at once, if " +
-		"spec.startingDeadlineSeconds allows."},
+		"suspended, and whether that is over. To resume it, set spec.suspend to false: a start time that has passed " +
+		"is made up for at once, if spec.startingDeadlineSeconds allows."},
 	{"ScheduleInvalid", AttentionStuck, "the schedule or the time zone of a CronJob is invalid, or the schedule " +
 		"matches no date", "Change spec.schedule or spec.timeZone."},
 	{"TimeZoneUnknown", AttentionStuck, "the CronJob controller does not know the time zone of a CronJob, though it " +

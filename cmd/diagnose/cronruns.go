@@ -83,7 +83,8 @@ func (c *cronFacts) gone() (last *corev1.Event, text string) {
 		textIf(success != nil, "the last success was "+c.lasting(cmp.Or(success, &metav1.Time{}).Time)+" ago"))
 }
 
-// outgrown says that the last Jobs failed at their deadline, and that those which succeeded before took almost as long.
+// outgrown says that the last Jobs failed at their deadline, and that those which succeeded before took almost as long,
+// or longer each time, so that the next one would not have ended in time.
 func (c *cronFacts) outgrown() string {
 	n, limit := 0, int64(0)
 	for _, job := range c.Runs {
@@ -96,7 +97,11 @@ func (c *cronFacts) outgrown() string {
 		}
 	}
 	took, deadline := c.took(), time.Duration(limit)*time.Second
-	if n == 0 || len(took) == 0 || 10*slices.Max(took) < 9*deadline {
+	if n == 0 || len(took) == 0 {
+		return ""
+	}
+	grown := (took[0] - took[len(took)-1]) / time.Duration(max(1, len(took)-1))
+	if 10*slices.Max(took) < 9*deadline && took[0]+grown < deadline {
 		return ""
 	}
 	var parts []string

@@ -475,7 +475,8 @@ func (f *facts) faultOf(r *record) fault {
 	is.lost = f.lost(r.Pod, is.End)
 	for _, c := range status.ContainerStatuses {
 		end := c.State.Terminated
-		if end != nil && end.ExitCode == 0 && is.End != nil && is.End.ExitCode != 0 && status.Reason == "" {
+		if end != nil && end.ExitCode == 0 && is.End != nil && is.End.ExitCode != 0 && (status.Reason == "" ||
+			is.late && end.FinishedAt.Add(time.Minute).Before(is.End.FinishedAt.Time)) {
 			is.done = c.Name
 		}
 		if end != nil && end.ExitCode != 0 && is.End != nil && end.FinishedAt.Before(&is.End.FinishedAt) {

@@ -87,7 +87,8 @@ func suspendWritten(fields []metav1.ManagedFieldsEntry) (by string, at time.Time
 }
 
 // holdKey matches the keys by which people and controllers say that they hold a Job.
-var holdKey = regexp.MustCompile(`(^|[/._-])(hold|pause|paused|suspend|suspended|freeze|frozen|maintenance|note|reason|comment)$`)
+var holdKey = regexp.MustCompile(`(^|[/._-])(hold|pause|paused|suspend|suspended|freeze|frozen|gate|approval|` +
+	`maintenance|note|reason|because|comment)(-(state|reason|because|by|until))?$`)
 
 // holdReason quotes an annotation that seems to say why its object is suspended; empty if there is none.
 func holdReason(annotations map[string]string) string {

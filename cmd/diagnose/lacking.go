@@ -187,12 +187,18 @@ func tooLarge(p *podFacts) (s sign) {
 		text := needs.String() + " " + of[1]
 		failed := most.IsZero() // a device plugin
 		if needs.Cmp(most) > 0 && !failed && !slices.Contains(wants, text) {
-			wants, has = append(wants, text), append(has, most.String())
+			wants, has = append(wants, text), append(has, rounded(most).String())
 		}
 	}
 	s.text = joined("; ", strings.TrimSuffix(s.text, "."), "it requests "+list(wants)+", and no node has more than "+
 		list(has))
 	return either(len(wants) > 0, s, sign{})
+}
+
+// rounded returns a quantity in whole mebibytes if it is given in smaller units.
+func rounded(q resource.Quantity) *resource.Quantity {
+	const mebi = 1 << 20
+	return either(strings.HasSuffix(q.String(), "Ki"), resource.NewQuantity(q.Value()/mebi*mebi, resource.BinarySI), &q)
 }
 
 // holder names a pod on a node that has something; empty if none is given.

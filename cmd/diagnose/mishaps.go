@@ -52,12 +52,19 @@ var mishaps = slices.Concat([]mishap{
 		func(_ *facts, c *found) bool {
 			return c.signs.evicted && mentions(c.signs.Fault, "low on resource: memory", "low on resource: ephemeral")
 		}},
+	{"the kubelet evicted the pod, which used more than its own limit",
+		"Raise the limit that the message names (limits of ephemeral-storage, or sizeLimit of the emptyDir), and a " +
+			"request with it; or let container CONTAINER write less there.",
+		func(_ *facts, c *found) bool {
+			return c.signs.evicted && mentions(c.signs.Fault, "ephemeral storage limit", "total limit of containers",
+				"exceeds the limit")
+		}},
 	{"the kubelet evicted the pod",
-		"Raise the request or the limit of the resource that the message names, or use less of it.",
+		"Let container CONTAINER use less of what the message names, or look at what else uses up node NODE.",
 		func(_ *facts, c *found) bool { return c.signs.evicted }},
 	{"the kubelet ended the pod at the pod's own deadline",
 		"Raise activeDeadlineSeconds of the pod template, or see what took long: kubectl logs -n NAMESPACE POD.",
-		func(_ *facts, c *found) bool { return c.signs.late }},
+		func(_ *facts, c *found) bool { return c.signs.late && c.signs.done == "" }},
 	{"the pod was disrupted, and a rule that ignores this comes late",
 		"A later rule of spec.podFailurePolicy ignores DisruptionTarget, but the first rule that matches a pod " +
 			"decides: put that rule first.",
@@ -147,7 +154,8 @@ var mishaps = slices.Concat([]mishap{
 			return f.failureReason() == batchv1.JobReasonDeadlineExceeded && !f.ran()
 		}},
 	{"it reached its deadline",
-		"See what took long before you raise spec.activeDeadlineSeconds: " + namespaceEvents,
+		"See what took long before you raise spec.activeDeadlineSeconds. The logs of the pods that were deleted are " +
+			"gone with them: look where logs are collected.",
 		func(f *facts, _ *found) bool { return f.failureReason() == batchv1.JobReasonDeadlineExceeded }},
 	{"a pod succeeded with another image of the same name",
 		"Compare the two images: the tag was pushed again. A digest in place of the tag keeps the image as it is. " +

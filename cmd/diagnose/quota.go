@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 )
 
 // quotaName matches the quota in the message of a refusal, what was requested, and the first resource of that.
@@ -101,6 +103,33 @@ func heldIdle(f *facts) (c found) {
 	c.text += "; " + most.takes.String() + " of it " + either(most.pods == 1, "is", "are") + " taken by " +
 		count(most.pods, "pod") + " of " + most.owner + " that " + either(most.pods == 1, "has", "have") +
 		" " + most.why
+	return c
+}
+
+// heldByRuns finds that Jobs of one CronJob, which run beside each other, take a quota that refuses the pods of the Job.
+func heldByRuns(f *facts) (c found) {
+	m := quotaName.FindStringSubmatch(f.refusal)
+	if m == nil {
+		return c
+	}
+	runs := map[string]sets.Set[string]{}
+	for _, pod := range f.near.all {
+		owner := metav1.GetControllerOfNoCopy(pod)
+		of := takes(pod, m[3])
+		if owner == nil || owner.UID == f.Job.UID || pod.Namespace != f.Job.Namespace || hasEnded(pod) || of.IsZero() {
+			continue
+		}
+		name := strings.TrimRight(owner.Name, "-0123456789")
+		if owner.Name != name && f.find("CronJob", pod.Namespace, name) != nil {
+			runs[name] = sets.New(owner.Name).Union(runs[name])
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(runs)) {
+		if n := len(runs[name]); n > 1 {
+			c = refused("exceeded quota")(f)
+			c.text, c.object = c.text+fmt.Sprintf("; %d Jobs of CronJob %s run at once", n, name), "cronjob/"+name
+		}
+	}
 	return c
 }
 

@@ -61,6 +61,10 @@ var accountSayings = []saying{
 		"api key not valid", "incorrect api key", "login failed for user"},
 		"that a server does not accept its credentials",
 		"Renew or correct the credentials that container CONTAINER uses. Variables are read when a pod starts."},
+	{[]string{"assumed-role/*/i-0", "-compute@developer.gserviceaccount.com"},
+		"that it may not do something as its node",
+		"The pods have no account of their own for the cloud, and use that of their node: give them a ServiceAccount " +
+			"with a role, rather than more rights to the node, which all its pods have."},
 	{[]string{"accessdenied", "access denied", "forbidden", "403 client error", "http 403", "permission denied for ",
 		"permission_denied", "not authorized", "insufficient privilege", "insufficient permission",
 		"permission denied on", "must be owner of", "ora-01031", "does not have permission", "does not have * access"},

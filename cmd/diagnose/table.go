@@ -155,6 +155,9 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 		means: "a quota rejects new pods, and pods of another Job or owner take it and have not started, or should " +
 			"have ended",
 		advice: idleAdvice, job: heldIdle},
+	{code: "QuotaExceeded", means: "a quota rejects new pods, and Jobs of one CronJob that run at once take of it",
+		advice: "See why the Jobs of OBJECT do not end: until then their pods keep what they take. With " +
+			"concurrencyPolicy Forbid they do not pile up.", job: heldByRuns},
 	{code: "QuotaExceeded", means: "a quota of the number of pods rejects new ones, and counts pods that have ended",
 		advice: "Pods that have ended count towards count/pods, not towards pods: delete the Jobs that have ended, " +
 			"or set their spec.ttlSecondsAfterFinished.", job: endedInQuota},
@@ -257,8 +260,9 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 		advice: "Add a toleration for this taint, with its value or the operator Exists, to the pod template." +
 			templateAdvice, pod: nodesTainted},
 	{means: "the other nodes are in another place than a volume of the pods, and nodes are cordoned",
-		advice: "Uncordon the node that is where the volume is: kubectl uncordon. Else add a node there.",
-		pod:    cordoned},
+		advice: "See who has cordoned the node, and whether it may have pods again (kubectl uncordon). Else add a node " +
+			"where the volume is.",
+		pod: cordoned},
 	{means: "a volume of the pods can only be on nodes of another place, by its PersistentVolume",
 		advice: "Add a node where the volume is, or let the nodeSelector match one there. Or copy the data to a new " +
 			"volume elsewhere, and keep the old claim: with it the data may go." + templateAdvice,
@@ -444,8 +448,9 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 		advice: "Check the command, the security context and the mounts of container CONTAINER.", pod: containerStart},
 }, each(row{code: "VolumeInUse", cannot: "cannot start, because a volume is in use elsewhere"}, []row{
 	{means: "a volume of the pods is attached to the node of a pod that does not end by itself",
-		advice: "Pods on one node can share the volume: let the Job's pod run there (podAffinity). The other pod " +
-			"does not end by itself, and its controller replaces it: stop it only if it may be down." + templateAdvice,
+		advice: "Only if both pods may use the volume at once: let the Job's pod run on that node, too (podAffinity, " +
+			"and no nodeSelector for another one)." + templateAdvice + " Else scale the other down until the Job has " +
+			"ended, if it may be down: its controller replaces a pod that is only deleted.",
 		pod: volumeHeld(true)},
 	{means: "a volume of the pods is attached to the node of another pod, which ends",
 		advice: "Wait until that pod has ended, or delete it if nobody needs it.",

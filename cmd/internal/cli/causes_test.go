@@ -42,7 +42,7 @@ func TestCauses(t *testing.T) {
 		if strings.Contains(input, "NodeList") {
 			want = "Running" // a file does not say whether its list has all nodes
 		}
-		got := runWith(input, "explain", "--now", "2026-05-01T12:30:00Z", "-o", "json")
+		got := runWith(input, "explain", "--job", "train", "--now", "2026-05-01T12:30:00Z", "-o", "json")
 		if err := conforms(r, got.Stdout); err != nil || got.Status != exitOK {
 			t.Errorf("%s: %s: status %d, %v, %s", in.File, in.Title, got.Status, err, got.Stderr)
 			continue

@@ -285,7 +285,7 @@ func (v *View) shared() (all []shared) {
 }
 
 // ofJobs lists the causes of CronJobs after which what to do stands with the Job, if that is listed.
-var ofJobs = []string{"RunsFail", "RunBlocked", "RunHangs"}
+var ofJobs = []string{"RunsFail", "RunBlocked", "RunHangs", "RunsReplaced"}
 
 // advice returns what to do about each Job and CronJob that needs attention. Those with the same advice, apart
 // from where their logs are, share a line. What is said of a CronJob is not said again of its Jobs, nor the reverse.
@@ -305,8 +305,9 @@ func (v *View) advice() (all []string) {
 			l.Advice, _, _ = strings.Cut(l.Advice, " CronJob "+series(l.name)+": ") // which its own line says
 		}
 		advice, _, _ := strings.Cut(l.Advice, diagnose.WholeLog)
+		isOf := func(job line) bool { return l.isAbout(job) || of(job) == l.namespace+"/"+l.name }
 		switch i, known := at[advice]; {
-		case slices.Contains(ofJobs, l.Code) && slices.ContainsFunc(lines, l.isAbout) || outgrown[of(l)]:
+		case slices.Contains(ofJobs, l.Code) && slices.ContainsFunc(lines, isOf) || outgrown[of(l)]:
 		case known:
 			all[i] = strings.Replace(all[i], ": "+advice, ", "+l.name+": "+advice, 1)
 		default:
