@@ -32,7 +32,10 @@ func (d Diagnosis) Timeline(most int) (all []Moment) {
 	}
 	events := slices.Clone(f.events[f.Job.UID])
 	for _, o := range f.owners {
-		events = append(events, f.events[o.uid]...)
+		ofOther := func(e *corev1.Event) bool { // another Job of a CronJob
+			return o.kind == "CronJob" && mentions(e.Message, o.name+"-") && !mentions(e.Message, f.Job.Name)
+		}
+		events = append(events, slices.DeleteFunc(slices.Clone(f.events[o.uid]), ofOther)...)
 	}
 	if w := f.workload(); w != nil {
 		events = append(events, f.events[w.uid()]...)
