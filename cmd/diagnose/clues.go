@@ -68,6 +68,11 @@ func (f *facts) heap(c *corev1.Container, message string) (text, object string) 
 	if !speaks(message, "heap out of memory", "java heap space", "outofmemoryerror") {
 		return "", ""
 	}
+	return heapOption(c), ""
+}
+
+// heapOption says which option limits the heap of a container; empty without one.
+func heapOption(c *corev1.Container) string {
 	limit, where := heapLimit.FindString(strings.Join(slices.Concat(c.Command, c.Args), " ")), "its command"
 	for _, v := range c.Env {
 		if set := heapLimit.FindString(v.Value); set != "" {
@@ -76,7 +81,7 @@ func (f *facts) heap(c *corev1.Container, message string) (text, object string) 
 	}
 	has := c.Resources.Limits.Memory()
 	return textIf(limit != "", limit+" in "+where+" limits its heap"+
-		textIf(!has.IsZero(), ", and the container may use "+has.String())), ""
+		textIf(!has.IsZero(), ", and the container may use "+has.String()))
 }
 
 // linked matches what Kubernetes writes into variables for each Service of the namespace (pkg/kubelet/envvars).

@@ -51,13 +51,21 @@ var missing = regexp.MustCompile(`\b(secret|configmap) "([^"]+)" not found`)
 // keyless matches the message that an object lacks a key.
 var keyless = regexp.MustCompile(`couldn't find key \S+ in (Secret|ConfigMap) [^/ ]+/([^ ]+)`)
 
+// keyOfOwner finds that a Secret which a controller makes lacks a key.
+func keyOfOwner(p *podFacts) sign {
+	s := waiting(configReasons, "couldn't find key")(p)
+	return either(strings.HasSuffix(s.text, undone), s, sign{})
+}
+
+// undone is said of an object that a controller makes.
+const undone = " makes it, and may undo what others write there"
+
 // exists says that an object which a message calls missing was given, and which keys an object has.
 func (f *facts) exists(namespace, message string) string {
 	if m := keyless.FindStringSubmatch(message); m != nil {
 		o := f.find(m[1], namespace, m[2])
 		has, by := keysOf(o), append(o.list("metadata", "ownerReferences"), nil)[0]
-		return textIf(len(has) > 0, "; it has "+list(has)) + textIf(by != nil, "; "+by.text("kind")+" "+by.text("name")+
-			" makes it, and may undo what others write there")
+		return textIf(len(has) > 0, "; it has "+list(has)) + textIf(by != nil, "; "+by.text("kind")+" "+by.text("name")+undone)
 	}
 	m := missing.FindStringSubmatch(message)
 	if m == nil {

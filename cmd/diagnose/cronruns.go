@@ -29,8 +29,9 @@ func (c *cronFacts) ends() {
 		if success != nil {
 			since = "the last success was " + c.lasting(success.Time) + " ago"
 		}
+		_, takes := c.usual()
 		c.add("RunsReplaced", count(n, "Job")+either(n == 1, " was", " were")+" deleted before the end, as far as "+
-			"events say, because the next one started (concurrencyPolicy Replace); "+since, e)
+			"events say, because the next one started (concurrencyPolicy Replace); "+since+takes, e)
 	}
 	failed, last := 0, ""
 	for _, job := range c.Runs {

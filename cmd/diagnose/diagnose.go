@@ -97,11 +97,16 @@ func (d Diagnosis) Causes() []Cause {
 		all[0].Text += f.lastTry()
 	}
 	if lost {
-		all[0].Text += "; the Job can only fail"
+		failed := f.failedIndexes().String()
+		perIndex := failed != "" && f.Job.Spec.BackoffLimitPerIndex != nil && f.Progress.Active > 0
+		all[0].Text += "; the Job can only fail" + textIf(perIndex, ": what has failed"+textIf(len(failed) <= maxList,
+			" (failedIndexes "+failed+")")+" is not tried again, and the other indexes go on")
 		if len(f.digest.Groups) > 0 && (all[0].Advice == "" || all[0].Code == explain.JobRunning) {
 			c := found{text: all[0].Text}
 			f.show(&c, f.digest.Groups[0].example)
 			all[0].Advice = f.cause(row{advice: f.adviceOn(&c)}, c, AttentionNone).Advice
+			all[0].Advice += textIf(perIndex, " Let the other indexes end first: their work counts, and a new Job can "+
+				"do the failed ones alone.")
 		}
 	}
 	if at := f.deadline(); all[0].Attention == AttentionStuck && f.goesOn() && !f.suspended() && at.After(f.Now) &&

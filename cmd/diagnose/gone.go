@@ -185,8 +185,9 @@ func (f *facts) more(group, ofPod []*corev1.Event) string {
 		return textIf(e.Message != "" && e != group[0], "; "+oneLine(e.Message)) + f.holders(group[0].Message)
 	}
 	if !killedByProbe(group[0]) {
-		return withoutSecrets(group[0].Message, ofPod) + textIf(len(group) > 1 && f.left(group[0], ofPod) != "",
-			", such as") + f.left(group[0], ofPod)
+		left := f.left(group[0], ofPod)
+		return withoutSecrets(group[0].Message, ofPod) + either(len(group) > 1 && left != "",
+			", such as"+strings.TrimPrefix(left, ","), left)
 	}
 	n := 0
 	for _, e := range group {

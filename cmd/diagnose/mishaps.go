@@ -6,6 +6,8 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobfate/jobfate/explain"
 )
 
 // mishap is a way in which a pod failed that makes a Job fail, or whose replacement waits.
@@ -204,7 +206,7 @@ var mishaps = slices.Concat([]mishap{
 		"Fix what it says." + wholeLog,
 		func(_ *facts, c *found) bool {
 			end := c.signs.End // of a program that ended by itself: what was said before a signal is no cause
-			return c.container != "" && end != nil && end.ExitCode <= 128 && strings.TrimSpace(end.Message) != ""
+			return c.container != "" && end != nil && !strings.Contains(explain.Exit(end), "SIG") && strings.TrimSpace(end.Message) != ""
 		}},
 	{"a container says how", logAdvice, func(_ *facts, c *found) bool { return c.container != "" }},
 	{"the kubelet has rejected the pod",

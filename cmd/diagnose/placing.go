@@ -264,7 +264,7 @@ func (p *podFacts) elsewhere(claim string, is object) string {
 	for name, node := range p.f.nodes {
 		has := node.Labels[key]
 		switch {
-		case has == "" || !p.selects(node):
+		case has == "" || !p.selects(node) || !p.offers(node):
 		case mentions(values, has):
 			return ""
 		default:
@@ -274,6 +274,18 @@ func (p *podFacts) elsewhere(claim string, is object) string {
 	slices.Sort(meant)
 	return joined("; ", "PersistentVolumeClaim "+claim+" can only be where "+key+" "+strings.Trim(values, "[]")+" is",
 		textIf(len(p.Spec.NodeSelector) > 0, list(meant)))
+}
+
+// offers reports whether a node has the devices that the pod requests.
+func (p *podFacts) offers(node *corev1.Node) bool {
+	for i := range p.Spec.Containers {
+		for name := range p.Spec.Containers[i].Resources.Limits {
+			if strings.Contains(string(name), "/") && node.Status.Allocatable.Name(name, "").IsZero() {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // selects reports whether a node has the labels of the pod's node selector.

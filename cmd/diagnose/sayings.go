@@ -234,7 +234,7 @@ var sayings = slices.Concat([]saying{
 		"parseexception", "invalid input syntax", "malformed", "schema mismatch", "schemamismatch",
 		"could not convert string", "invalid literal for", "value too long", "out of range for type",
 		"violates not-null", "violates check constraint", "violates foreign key", "badzipfile", "not a gzip file",
-		"crc error", "checksum mismatch", "corrupt", "unexpected header", "missing column", "validation failed",
+		"crc error", "checksum mismatch", "corrupt", "unexpected end of file", "truncated", "invalid data found", "unexpected header", "missing column", "validation failed",
 		"validationerror", "invalid date", "unparseable", "incorrect string value", "error parsing",
 		"invalidoperation"},
 		"that its data are not as it expects",

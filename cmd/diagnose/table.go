@@ -165,8 +165,8 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 		advice: "Raise the quota, or stop what holds it and is not needed: not all of that ends by itself.",
 		job:    heldForGood},
 	{code: "QuotaExceeded", means: "an event says that a quota rejects new pods, and none was created later",
-		advice: "Raise the quota, lower the requests or the parallelism, or wait until pods of the namespace, which " +
-			"may be those of this Job, end.", job: refused("exceeded quota", "insufficient quota")},
+		advice: "Raise the quota, lower the requests or the parallelism, or wait until pods that have it, which may be " +
+			"those of this Job, end.", job: refused("exceeded quota", "insufficient quota")},
 	{code: "NamespaceTerminating", means: "the API server rejects new pods, because the namespace is being deleted",
 		advice: "Create the Job in another namespace; nothing can be created in this one.",
 		job:    refused("because it is being terminated")},
@@ -300,8 +300,8 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 		advice: "Let one of the two go first: suspend the other (spec.suspend), which ends its pods, and resume it " +
 			"later. A queue such as Kueue, or a PodGroup, starts all pods of a Job or none.", pod: deadlocked},
 	{means: "nodes that could take the pods lack a device, or another resource that a plugin offers",
-		advice: "Add such nodes, or wait until other pods end. If a node should have it, look at its device plugin.",
-		pod:    deviceMissing},
+		advice: "Add such nodes, uncordon nodes that need not be cordoned, or wait until other pods end. If a node " +
+			"should have it, look at its device plugin.", pod: deviceMissing},
 	{means: "nodes that could take the pods lack a resource",
 		advice: "Add nodes, lower the requests, uncordon nodes that need not be cordoned, or wait until other pods " +
 			"end. A request above what any node has never fits.", pod: lacking},
@@ -396,6 +396,9 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 	{means: "a container would run as root, which its security context forbids",
 		advice: "Set runAsUser in the securityContext of the pod template to a number above 0, or build the image " +
 			"with such a USER." + templateAdvice, pod: waiting(configReasons, "runAsNonRoot", "non-root policy")},
+	{means: "a Secret lacks a key that a container needs, and a controller makes the Secret",
+		advice: "Correct the name of the key in the pod template, or add the key where the owner of the Secret has it " +
+			"from: what is written into the Secret by hand does not last." + templateAdvice, pod: keyOfOwner},
 	{means: "a Secret or a ConfigMap lacks a key that a container needs",
 		advice: "Add the key to the object that the message names: the kubelet tries again. Or correct the name of " +
 			"the key in the pod template." + templateAdvice, pod: waiting(configReasons, "couldn't find key")},
@@ -434,7 +437,7 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 	{means: "a container is restarted again and again, because it uses too much memory",
 		advice: "Raise MEMORY, or make it use less." + templateAdvice, pod: crashing(wasOutOfMemory)},
 	{cannot: "cannot keep an init container running", means: "an init container is restarted again and again",
-		advice: "Read the log of the last run: kubectl logs -n NAMESPACE POD -c CONTAINER --previous. The containers " +
+		advice: "HOW The log of the last run: kubectl logs -n NAMESPACE POD -c CONTAINER --previous. The containers " +
 			"start when it has succeeded.", pod: crashing(onInit)},
 	{means: "a container is restarted again and again, and its last run has left a message",
 		advice: "HOW The log of the last run: kubectl logs -n NAMESPACE POD -c CONTAINER --previous.",
@@ -453,8 +456,8 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 			"ended, if it may be down: its controller replaces a pod that is only deleted.",
 		pod: volumeHeld(true)},
 	{means: "a volume of the pods is attached to the node of another pod, which ends",
-		advice: "Wait until that pod has ended, or delete it if nobody needs it.",
-		pod:    volumeHeld(false)},
+		advice: "Wait until that pod has ended, or end what it belongs to if nobody needs it. If both may use the " +
+			"volume at once, a pod on the same node can (podAffinity).", pod: volumeHeld(false)},
 	{means: "a volume of the pods is attached to another node, and only one can have it",
 		advice: "Wait until the other pod has ended, or delete it if it is no longer needed. If its node is gone, " +
 			"the volume is detached after six minutes.",
