@@ -9,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/yaml"
+	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/group"
 	. "github.com/jobfate/jobfate/internal/podtest"
@@ -19,15 +20,8 @@ var noon = Noon()
 // at returns a time some seconds after noon.
 func at(seconds int) time.Time { return After(seconds).Time }
 
-// tester is a testing.TB or a rapid.T.
-type tester interface {
-	Helper()
-	Fatal(...any)
-	Fatalf(string, ...any)
-}
-
 // policyOf reads a policy from YAML, and checks it.
-func policyOf(t tester, text string) *group.Policy {
+func policyOf(t rapid.TB, text string) *group.Policy {
 	t.Helper()
 	p := uncheckedPolicy(text)
 	NoError(t, p.Check(nil, nil).ToAggregate())

@@ -318,7 +318,7 @@ func TestDecide_farFuture(t *testing.T) {
 
 // oneByOne decides about failures, each as soon as it is known. It returns the end, and the decision about
 // each member's failure.
-func oneByOne(t tester, d *group.Decider, state group.State, order []group.Failure) (group.State, map[string]group.Decision) {
+func oneByOne(t rapid.TB, d *group.Decider, state group.State, order []group.Failure) (group.State, map[string]group.Decision) {
 	decisions := map[string]group.Decision{}
 	for _, f := range order {
 		got := Must(d.Decide(state, []group.Failure{f}, at(100)))

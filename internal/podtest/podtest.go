@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"pgregory.net/rapid"
 )
 
 // Must returns a value that cannot be had if there is an error.
@@ -26,10 +27,7 @@ func Must[T any](v T, err error) T {
 }
 
 // NoError ends the test if there is an error.
-func NoError(t interface {
-	Helper()
-	Fatal(...any)
-}, err error) {
+func NoError(t rapid.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -58,6 +56,13 @@ func NewJob() *batchv1.Job {
 			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "job"}},
 		},
 	}
+}
+
+// PlainJob returns a Job of one pod in the namespace default, as a user writes it.
+func PlainJob(name string) *batchv1.Job {
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
+	job.Spec.Template.Spec = MinimalPodSpec()
+	return job
 }
 
 // MinimalPodSpec returns what the API server requires of the pods of a Job.
@@ -325,10 +330,7 @@ func (in Inputs) Changed() string {
 }
 
 // Same fails the test when got is not want.
-func Same[T any](t interface {
-	Helper()
-	Errorf(string, ...any)
-}, what string, got, want T) {
+func Same[T any](t rapid.TB, what string, got, want T) {
 	t.Helper()
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%s:\n got  %+v\n want %+v", what, got, want)
@@ -337,10 +339,7 @@ func Same[T any](t interface {
 
 // SharesNothing fails the test if what two pointers of one type point to is not equal, or refers to the same memory,
 // apart from that of texts and times.
-func SharesNothing(t interface {
-	Helper()
-	Errorf(string, ...any)
-}, a, b any) {
+func SharesNothing(t rapid.TB, a, b any) {
 	t.Helper()
 	if !reflect.DeepEqual(a, b) {
 		t.Errorf("%+v is copied as %+v", a, b)

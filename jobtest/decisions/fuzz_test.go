@@ -34,15 +34,10 @@ var fuzzOptions = [][]decide.Option{
 	{decide.FillFreeSlots(), decide.GranularReasons(), decide.MaxUncounted(1), decide.MaxChanges(1)},
 }
 
-// fatal is implemented by testing.T and rapid.T.
-type fatal interface {
-	Fatalf(format string, args ...any)
-}
-
 // checkDecision checks properties that hold for any input. Decide returns either an error
 // and an empty decision, or a decision. The API server accepts the statuses of a decision
 // if it accepts the status before.
-func checkDecision(t fatal, s decide.Snapshot) {
+func checkDecision(t rapid.TB, s decide.Snapshot) {
 	for i, opts := range fuzzOptions {
 		d, err := decide.Job(s, opts...)
 		if err != nil {
@@ -69,7 +64,7 @@ func checkDecision(t fatal, s decide.Snapshot) {
 
 // checkVerdictFirst checks that a verdict that is stored first changes the order of the writes, and nothing else: the
 // decision on the Job as it is then stored leads to the same status, and deletes and counts the same pods.
-func checkVerdictFirst(t fatal, s decide.Snapshot, d decide.Decision, opts []decide.Option) {
+func checkVerdictFirst(t rapid.TB, s decide.Snapshot, d decide.Decision, opts []decide.Option) {
 	first, _ := d.VerdictFirst()
 	checkStatuses(t, s.Job, first, decide.Settled{})
 	ends := len(d.Delete) > 0 && d.Delete[0].Cause == decide.CauseJobEnds
@@ -110,7 +105,7 @@ func sum(all ...[]decide.Metric) map[string]int64 {
 	return counts
 }
 
-func checkStatuses(t fatal, job *batchv1.Job, d decide.Decision, s decide.Settled) {
+func checkStatuses(t rapid.TB, job *batchv1.Job, d decide.Decision, s decide.Settled) {
 	stored := defaulting.Job(job)
 	stored.ResourceVersion = "1"
 	if len(validation.Status(stored)) > 0 || len(validation.StatusUpdate(stored, stored)) > 0 {
