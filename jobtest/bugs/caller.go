@@ -16,6 +16,12 @@ import (
 	"github.com/jobfate/jobfate/jobtest/inside"
 )
 
+// Func is a controller that is a function.
+type Func func(*cluster.Client) (time.Duration, error)
+
+// Sync implements cluster.Controller.
+func (f Func) Sync(client *cluster.Client) (time.Duration, error) { return f(client) }
+
 // Caller is the reference caller with a bug. The bug changes its memory, its view, its requests or the answers.
 type Caller struct {
 	*cluster.Caller

@@ -427,7 +427,7 @@ func byName() cluster.Controller {
 		}
 		return a, err
 	}}
-	return syncing(func(client *cluster.Client) (time.Duration, error) {
+	return bugs.Func(func(client *cluster.Client) (time.Duration, error) {
 		unseen = slices.DeleteFunc(unseen, func(uid types.UID) bool {
 			return slices.ContainsFunc(client.Pods, func(p *corev1.Pod) bool { return p.UID == uid })
 		})
@@ -460,7 +460,7 @@ func everyThird() cluster.Controller {
 // indifferent is a caller that stops when all pods have succeeded, and stores no verdict.
 func indifferent() cluster.Controller {
 	caller := bugs.Rewriting(func(st map[string]any) { st["conditions"], st["completionTime"] = nil, nil })()
-	return syncing(func(client *cluster.Client) (time.Duration, error) {
+	return bugs.Func(func(client *cluster.Client) (time.Duration, error) {
 		if client.Job != nil && client.Job.Status.Succeeded == *client.Job.Spec.Completions {
 			return 0, nil
 		}
@@ -478,7 +478,7 @@ func deletingAnother(_ *bugs.Caller, client *cluster.Client) {
 // leaving is a caller that adds the finalizer to a pod again when the Job has ended.
 func leaving() cluster.Controller {
 	caller := jobtest.NewCaller()
-	return syncing(func(client *cluster.Client) (time.Duration, error) {
+	return bugs.Func(func(client *cluster.Client) (time.Duration, error) {
 		if client.Job == nil || !referee.Ended(client.Job) {
 			return caller.Sync(client)
 		}
@@ -491,12 +491,6 @@ func leaving() cluster.Controller {
 		return 0, nil
 	})
 }
-
-// syncing is a controller that is a function.
-type syncing func(*cluster.Client) (time.Duration, error)
-
-// Sync implements cluster.Controller.
-func (s syncing) Sync(client *cluster.Client) (time.Duration, error) { return s(client) }
 
 // enough is the number of seeds of which one finds any of the bugs.
 const enough = uint64(3000)

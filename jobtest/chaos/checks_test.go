@@ -85,7 +85,7 @@ func TestRejections(t *testing.T) {
 }
 
 // writing writes a status with this number of failed pods; nothing if it is 0.
-func writing(failed int32) syncing {
+func writing(failed int32) bugs.Func {
 	return func(client *cluster.Client) (time.Duration, error) {
 		if failed == 0 {
 			return 0, nil

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobfate/jobfate/jobtest"
+	"github.com/jobfate/jobfate/jobtest/bugs"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/effort"
 	"github.com/jobfate/jobfate/jobtest/referee"
@@ -117,7 +118,7 @@ func (m *mixed) leader() cluster.Controller {
 	if m.started++; old {
 		leader = deletingFirst()
 	}
-	return syncing(func(client *cluster.Client) (time.Duration, error) {
+	return bugs.Func(func(client *cluster.Client) (time.Duration, error) {
 		defer func(before bool) { m.old = before }(m.old)
 		m.old = old
 		return leader.Sync(client)

@@ -1,7 +1,6 @@
 package chaos
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobfate/jobfate/decide"
+	"github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/bugs"
 	"github.com/jobfate/jobfate/jobtest/cluster"
@@ -74,9 +74,6 @@ var toOwn = strings.NewReplacer(
 )
 
 // renamed returns a copy of a pod with other keys, so that its maps have their order.
-func renamed(pod *corev1.Pod, names *strings.Replacer) (copied *corev1.Pod) {
-	if err := json.Unmarshal([]byte(names.Replace(encoded(pod))), &copied); err != nil {
-		panic(err)
-	}
-	return copied
+func renamed(pod *corev1.Pod, names *strings.Replacer) *corev1.Pod {
+	return podtest.FromJSON[*corev1.Pod]([]byte(names.Replace(encoded(pod))))
 }

@@ -137,8 +137,7 @@ func DeleteJob(job *batchv1.Job, policy metav1.DeletionPropagation, now time.Tim
 		return nil
 	}
 	next := job.DeepCopy()
-	at := stamp(now)
-	next.DeletionTimestamp, next.DeletionGracePeriodSeconds = &at, new(int64)
+	next.DeletionTimestamp, next.DeletionGracePeriodSeconds = new(stamp(now)), new(int64)
 	next.Generation++
 	next.Finalizers = append(next.Finalizers, finalizer)
 	return next

@@ -7,20 +7,18 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	. "github.com/jobfate/jobfate/internal/podtest"
+	"github.com/jobfate/jobfate/jobtest/bugs"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
-
-var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
 // newStage returns a cluster with a Job of some pods, and a live cache.
 func newStage(t *testing.T, pods int32) (*cluster.Cluster, *cluster.Cache) {
 	t.Helper()
-	job := jobNamed("default", "job")
+	job := PlainJob("job")
 	job.Spec.Completions, job.Spec.Parallelism = &pods, &pods
 	job.Spec.Template.Spec.InitContainers = []corev1.Container{{Name: "init"},
 		{Name: "sidecar", RestartPolicy: new(corev1.ContainerRestartPolicyAlways)}}
-	c, err := cluster.New(job, noon)
-	NoError(t, err)
+	c := Must(cluster.New(job, Noon()))
 	return c, c.NewCache(true)
 }
 
@@ -33,9 +31,7 @@ func TestClone(t *testing.T) {
 	late := cache.Clone(other)
 	other.End("pod-1", 0)
 	late.ShowAll()
-	if pods := cache.View().Pods; len(pods) != 0 {
-		t.Errorf("the cache of the original shows %d pods, want none", len(pods))
-	}
+	Same(t, "pods in the cache of the original", len(cache.View().Pods), 0)
 	if pods := late.View().Pods; len(pods) != 2 || !cluster.HasEnded(pods[0]) {
 		t.Errorf("the clone's cache shows %d pods, want 2, the first ended", len(pods))
 	}
@@ -51,21 +47,21 @@ func TestClone(t *testing.T) {
 // All times are stored without fractions of a second.
 func TestTimes(t *testing.T) {
 	c, cache := newStage(t, 1)
-	c.Now = noon.Add(1500 * time.Millisecond)
+	c.Now = Noon().Add(1500 * time.Millisecond)
 	NoError(t, c.Run(newCaller(), cache).Err)
 	c.Start("pod-1")
 	status := c.Job().Status.DeepCopy()
 	status.StartTime.Time = status.StartTime.Add(300 * time.Millisecond)
-	controller := controllerFunc(func(client *cluster.Client) error {
+	controller := bugs.Func(func(client *cluster.Client) (time.Duration, error) {
 		job := client.Job.DeepCopy()
 		job.Status = *status
 		_, err := client.UpdateStatus(job)
-		return err
+		return 0, err
 	})
 	NoError(t, c.Run(controller, cache).Err)
 	pod := c.Pod("pod-1")
 	for what, at := range map[string]time.Time{"creation": pod.CreationTimestamp.Time, "pod start": pod.Status.StartTime.Time, "Job start": c.Job().Status.StartTime.Time} {
-		if want := noon.Add(time.Second); !at.Equal(want) {
+		if want := Noon().Add(time.Second); !at.Equal(want) {
 			t.Errorf("%s is %v, want %v", what, at, want)
 		}
 	}
@@ -73,10 +69,6 @@ func TestTimes(t *testing.T) {
 		t.Errorf("in a running pod the init containers are %+v, want the first ended and the sidecar running", s)
 	}
 }
-
-type controllerFunc func(*cluster.Client) error
-
-func (f controllerFunc) Sync(client *cluster.Client) (time.Duration, error) { return 0, f(client) }
 
 // A pod becomes ready and unready. A call that changes nothing stores no new version.
 func TestReady(t *testing.T) {

@@ -1,8 +1,10 @@
 package cluster_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -10,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	. "github.com/jobfate/jobfate/internal/podtest"
+	"github.com/jobfate/jobfate/jobtest/bugs"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/slowpath"
 )
@@ -43,9 +46,7 @@ func TestNewCacheAt_catchesUp(t *testing.T) {
 			cache.ShowJob()
 		}
 		cache.ShowPods()
-		if got, want := cache.Upto(), c.Version(); got != want {
-			t.Errorf("%d changes back: in the end the cache shows %d changes, want %d", back, got, want)
-		}
+		Same(t, fmt.Sprintf("%d changes back: the changes that the cache shows in the end", back), cache.Upto(), c.Version())
 	}
 }
 
@@ -89,9 +90,7 @@ func TestCaller_noAdoptionOnAStaleView(t *testing.T) {
 		old := c.NewCache(false)
 		count := func() {
 			c.Run(caller, live)
-			if got := len(c.Pod(uid).Finalizers); got != 0 {
-				t.Fatalf("the pod has %d finalizers after it was counted, want none", got)
-			}
+			Same(t, "finalizers of the pod after it was counted", len(c.Pod(uid).Finalizers), 0)
 		}
 		if counted == "before the read" {
 			count()
@@ -114,7 +113,7 @@ func TestCaller_noAdoptionOnAStaleView(t *testing.T) {
 // A new pod has no deletion timestamp. A pod that gets one by an edit, without a grace
 // period, has a grace period of zero.
 func TestDeletionWithoutGrace(t *testing.T) {
-	at := metav1.NewTime(noon)
+	at := metav1.NewTime(Noon())
 	dying := func(p *corev1.Pod) { p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &at, nil }
 	c, _ := newStage(t, 1)
 	sent := named("a")
@@ -131,14 +130,10 @@ func TestDeletionWithoutGrace(t *testing.T) {
 		t.Errorf("got %v, want a pod that is being deleted and has a finalizer", pod)
 	}
 	c.Edit(uid, func(p *corev1.Pod) { p.Finalizers = nil })
-	if pod := c.Pod(uid); pod != nil {
-		t.Errorf("got %v, want none: it has no finalizer any more", pod)
-	}
+	Same(t, "the pod, which has no finalizer any more", c.Pod(uid), nil)
 	b := c.Add(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "b"}}).UID
 	c.Edit(b, dying)
-	if pod := c.Pod(b); pod != nil {
-		t.Errorf("got %v, want none: it never had a finalizer", pod)
-	}
+	Same(t, "the pod, which never had a finalizer", c.Pod(b), nil)
 }
 
 // "A sequence number representing a specific generation of the desired state." (ObjectMeta.generation)
@@ -172,9 +167,9 @@ func named(name string) *corev1.Pod {
 func TestAlreadyExists(t *testing.T) {
 	c, cache := newStage(t, 1)
 	creates := func(name string) error {
-		return c.Run(controllerFunc(func(client *cluster.Client) error {
+		return c.Run(bugs.Func(func(client *cluster.Client) (time.Duration, error) {
 			_, err := client.CreatePod(named(name))
-			return err
+			return 0, err
 		}), cache).Err
 	}
 	NoError(t, creates("a"))
@@ -185,9 +180,9 @@ func TestAlreadyExists(t *testing.T) {
 		t.Errorf("Add returns %v, and there are %d pods; want none and 1", pod, len(c.Pods()))
 	}
 	first := c.Pods()[0]
-	out := c.Run(controllerFunc(func(client *cluster.Client) error {
+	out := c.Run(bugs.Func(func(client *cluster.Client) (time.Duration, error) {
 		_, err := client.PatchPod(first, []byte(`{"metadata":{"uid":"`+string(first.UID)+`","$deleteFromPrimitiveList/finalizers":["example.com/held"]}}`))
-		return err
+		return 0, err
 	}), cache)
 	if out.Err != nil || len(c.Pods()[0].Finalizers) != 0 {
 		t.Errorf("patching the pod by name: got %v, finalizers %v; want none", out.Err, c.Pods()[0].Finalizers)
@@ -205,8 +200,8 @@ func TestNameTakenOverByAnEdit(t *testing.T) {
 	a, b := c.Add(named("a")), c.Add(named("b"))
 	c.Edit(b.UID, func(p *corev1.Pod) { p.Name = "a" })
 	c.Vanish(a.UID)
-	out := c.Run(controllerFunc(func(client *cluster.Client) error {
-		return client.DeletePod(c.Pod(b.UID), metav1.DeleteOptions{})
+	out := c.Run(bugs.Func(func(client *cluster.Client) (time.Duration, error) {
+		return 0, client.DeletePod(c.Pod(b.UID), metav1.DeleteOptions{})
 	}), cache)
 	if out.Err != nil || c.Pod(b.UID).DeletionTimestamp == nil {
 		t.Errorf("got %v, and the pod is not being deleted", out.Err)

@@ -195,8 +195,7 @@ func DeletePod(pod *corev1.Pod, grace int64, now time.Time) *corev1.Pod {
 	}
 	next := pod.DeepCopy()
 	if next.DeletionTimestamp == nil {
-		at := stamp(now.Add(time.Duration(grace) * time.Second))
-		next.DeletionTimestamp = &at
+		next.DeletionTimestamp = new(stamp(now.Add(time.Duration(grace) * time.Second)))
 	}
 	next.DeletionGracePeriodSeconds = &grace
 	return nilIfGone(next)

@@ -31,8 +31,7 @@ func podToPatch(how func(*corev1.Pod)) *corev1.Pod {
 func orphaned(p *corev1.Pod) { p.OwnerReferences = nil }
 
 func deleting(p *corev1.Pod) {
-	at := metav1.NewTime(noon)
-	p.OwnerReferences, p.DeletionTimestamp, p.DeletionGracePeriodSeconds = nil, &at, new(int64(30))
+	p.OwnerReferences, p.DeletionTimestamp, p.DeletionGracePeriodSeconds = nil, new(After(0)), new(int64(30))
 }
 
 // The API server accepts these patches of a Job controller.
@@ -97,7 +96,6 @@ func TestPatchPod_rejected(t *testing.T) {
 
 // A patch sets labels, and removes those that are null.
 func TestPatchPod_labels(t *testing.T) {
-	got, err := cluster.PatchPod(podToPatch(orphaned), []byte(`{"metadata":{"labels":{"a":null,"c":"d"},"annotations":{"e":"f"}}}`))
-	NoError(t, err)
+	got := Must(cluster.PatchPod(podToPatch(orphaned), []byte(`{"metadata":{"labels":{"a":null,"c":"d"},"annotations":{"e":"f"}}}`)))
 	Same(t, "labels and annotations", Pair(got.Labels, got.Annotations), Pair(map[string]string{"c": "d"}, map[string]string{"e": "f"}))
 }

@@ -3,7 +3,6 @@ package cluster_test
 import (
 	"testing"
 
-	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -11,21 +10,16 @@ import (
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
-func jobNamed(namespace, name string) *batchv1.Job {
-	one := int32(1)
-	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: batchv1.JobSpec{Completions: &one, Parallelism: &one}}
-	job.Spec.Template.Spec = MinimalPodSpec()
-	return job
-}
-
 // Two Jobs in one cluster, each with its own caller, do not affect each other, and garbage
 // collection deletes only the pods of the deleted Job.
 func TestSeveralJobs(t *testing.T) {
 	a, b := types.NamespacedName{Namespace: "default", Name: "a"}, types.NamespacedName{Namespace: "other", Name: "a"}
 	c, cache := newStage(t, 1)
 	for _, name := range []types.NamespacedName{a, b} {
-		NoError(t, c.CreateJob(jobNamed(name.Namespace, name.Name)))
-		if err := c.CreateJob(jobNamed(name.Namespace, name.Name)); err == nil {
+		job := PlainJob(name.Name)
+		job.Namespace = name.Namespace
+		NoError(t, c.CreateJob(job))
+		if err := c.CreateJob(job); err == nil {
 			t.Errorf("%s is created twice", name)
 		}
 	}

@@ -12,24 +12,15 @@ import (
 
 	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest"
+	"github.com/jobfate/jobfate/jobtest/bugs"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
-
-// controllerFunc implements [cluster.Controller].
-type controllerFunc func(*cluster.Client) error
-
-func (f controllerFunc) Sync(client *cluster.Client) (time.Duration, error) { return 0, f(client) }
 
 // Each Job is judged by its own ghost. A write that is correct in the sync of its Job is a
 // violation in the sync of another Job.
 func TestJudge(t *testing.T) {
 	a, b := types.NamespacedName{Namespace: "default", Name: "a"}, types.NamespacedName{Namespace: "default", Name: "b"}
-	strip := func(client *cluster.Client, pod *corev1.Pod, all bool) error {
-		_, err := client.Send(&cluster.Request{Verb: cluster.Patch, Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, AboutAll: all,
-			Patch: []byte(`{"metadata":{"uid":"` + string(pod.UID) + `","$deleteFromPrimitiveList/finalizers":["` + batchv1.JobTrackingFinalizer + `"]}}`)})
-		return err
-	}
 	for name, c := range map[string]struct {
 		in    types.NamespacedName
 		ended bool
@@ -44,19 +35,15 @@ func TestJudge(t *testing.T) {
 		"in a sync of all Jobs, after the end": {in: b, all: true, ended: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			world, err := cluster.New(jobOf(a), jobtest.Noon())
-			if err == nil {
-				err = world.CreateJob(jobOf(b))
-			}
-			NoError(t, err)
+			world := Must(cluster.New(PlainJob(a.Name), jobtest.Noon()))
+			NoError(t, world.CreateJob(PlainJob(b.Name)))
 			pod := &corev1.Pod{}
 			pod.Namespace, pod.Name, pod.Labels = a.Namespace, "pod", world.Job().Spec.Template.Labels
 			pod.Finalizers = []string{batchv1.JobTrackingFinalizer}
 			pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(world.Job(), ofJob)}
 			pod = world.Add(pod)
 			if c.ended {
-				at := metav1.NewTime(world.Now)
-				world.SetStatus(batchv1.JobStatus{StartTime: &at, Conditions: []batchv1.JobCondition{
+				world.SetStatus(batchv1.JobStatus{StartTime: new(metav1.NewTime(world.Now)), Conditions: []batchv1.JobCondition{
 					{Type: batchv1.JobFailureTarget, Status: corev1.ConditionTrue}, {Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}})
 			}
 			ledgers := referee.Ledgers{}
@@ -69,21 +56,16 @@ func TestJudge(t *testing.T) {
 			var of types.NamespacedName
 			world.Watch = func(s cluster.Step) { of, found = referee.Rules{}.Judge(ledgers, &s) }
 			world.Focus(c.in)
-			if out := world.Run(controllerFunc(func(client *cluster.Client) error { return strip(client, pod, c.all) }), world.NewCache(true)); out.Err != nil {
-				t.Fatal(out.Err)
-			}
+			NoError(t, world.Run(bugs.Func(func(client *cluster.Client) (time.Duration, error) {
+				_, err := client.Send(&cluster.Request{Verb: cluster.Patch, Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, AboutAll: c.all,
+					Patch: []byte(`{"metadata":{"uid":"` + string(pod.UID) + `","$deleteFromPrimitiveList/finalizers":["` + batchv1.JobTrackingFinalizer + `"]}}`)})
+				return 0, err
+			}), world.NewCache(true)).Err)
 			if found == nil && c.want != "" || found != nil && (found.Property != c.want || of != c.of) {
 				t.Errorf("the referee says %v for %s, want %q for %s", found, of, c.want, c.of)
 			}
 		})
 	}
-}
-
-func jobOf(name types.NamespacedName) *batchv1.Job {
-	one := int32(1)
-	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name}, Spec: batchv1.JobSpec{Completions: &one, Parallelism: &one}}
-	job.Spec.Template.Spec = MinimalPodSpec()
-	return job
 }
 
 // Ghosts have equal keys if and only if they are equal.
@@ -124,35 +106,30 @@ func TestKey(t *testing.T) {
 
 // creating creates a pod for the Job that find reads, with an owner of another kind, and
 // deletes the pod.
-type creating struct {
-	find  func(*cluster.Client) *batchv1.Job
-	owner schema.GroupVersionKind
-}
-
-func (c creating) Sync(client *cluster.Client) (time.Duration, error) {
-	job := c.find(client)
-	pod := &corev1.Pod{}
-	pod.Namespace, pod.GenerateName, pod.Labels = job.Namespace, "a-", job.Spec.Template.Labels
-	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(job, c.owner)}
-	made, err := client.CreatePod(pod)
-	if err != nil {
-		return 0, err
+func creating(find func(*cluster.Client) *batchv1.Job, owner schema.GroupVersionKind) bugs.Func {
+	return func(client *cluster.Client) (time.Duration, error) {
+		job := find(client)
+		pod := &corev1.Pod{}
+		pod.Namespace, pod.GenerateName, pod.Labels = job.Namespace, "a-", job.Spec.Template.Labels
+		pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(job, owner)}
+		made, err := client.CreatePod(pod)
+		if err != nil {
+			return 0, err
+		}
+		return 0, client.DeletePod(made, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(made.UID))})
 	}
-	return 0, client.DeletePod(made, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(made.UID))})
 }
 
 // judged runs a controller once on a cache that does not have the Job, and returns the first
 // property that it violates.
-func judged(t *testing.T, rules referee.Rules, c creating) string {
+func judged(t *testing.T, rules referee.Rules, c bugs.Func) string {
 	t.Helper()
 	k := newRefereed(t, rules, batchv1.JobSpec{})
 	k.DeleteJob(metav1.DeletePropagationBackground)
 	k.cache.ShowAll() // no Job
-	NoError(t, k.CreateJob(jobOf(types.NamespacedName{})))
+	NoError(t, k.CreateJob(PlainJob("job")))
 	k.BeforeRead = k.cache.ShowAll // the cache catches up before it is read again
-	if out := k.Run(c, k.cache); out.Err != nil {
-		t.Fatal(out.Err)
-	}
+	NoError(t, k.Run(c, k.cache).Err)
 	return k.said()
 }
 
@@ -175,7 +152,7 @@ func TestSee_readDuringTheSync(t *testing.T) {
 		}, "S15"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			Same(t, "the referee says", judged(t, referee.Rules{}, creating{c.find, ofJob}), c.want)
+			Same(t, "the referee says", judged(t, referee.Rules{}, creating(c.find, ofJob)), c.want)
 		})
 	}
 }
@@ -196,7 +173,7 @@ func TestOtherKind(t *testing.T) {
 		{"of Suites, by the controller of Jobs", referee.Rules{}, suite, "S15"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			Same(t, "the referee says", judged(t, c.rules, creating{live, c.owner}), c.want)
+			Same(t, "the referee says", judged(t, c.rules, creating(live, c.owner)), c.want)
 		})
 	}
 }

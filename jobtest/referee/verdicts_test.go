@@ -13,6 +13,7 @@ import (
 	"github.com/jobfate/jobfate/decide"
 	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest"
+	"github.com/jobfate/jobfate/jobtest/bugs"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/inside"
 	"github.com/jobfate/jobfate/jobtest/referee"
@@ -32,8 +33,7 @@ func newRefereed(t *testing.T, rules referee.Rules, spec batchv1.JobSpec) *refer
 	t.Helper()
 	job := &batchv1.Job{Spec: spec}
 	job.Spec.Template.Spec = MinimalPodSpec()
-	c, err := cluster.New(job, jobtest.Noon())
-	NoError(t, err)
+	c := Must(cluster.New(job, jobtest.Noon()))
 	k := &refereed{Cluster: c, t: t, caller: jobtest.NewCaller(), cache: c.NewCache(false)}
 	k.ghost.Started(c.Job())
 	c.Watch = func(s cluster.Step) {
@@ -48,9 +48,7 @@ func (k *refereed) sync() {
 	k.t.Helper()
 	k.cache.ShowAll()
 	for range 3 {
-		if out := k.Run(k.caller, k.cache); out.Err != nil {
-			k.t.Fatal(out.Err)
-		}
+		NoError(k.t, k.Run(k.caller, k.cache).Err)
 		k.cache.ShowAll()
 	}
 }
@@ -58,9 +56,7 @@ func (k *refereed) sync() {
 // edit changes the spec of the Job. The cache shows it.
 func (k *refereed) edit(how func(*batchv1.JobSpec)) {
 	k.t.Helper()
-	if err := k.EditJob(how); err != nil {
-		k.t.Fatal(err)
-	}
+	NoError(k.t, k.EditJob(how))
 	k.cache.ShowAll()
 }
 
@@ -96,21 +92,6 @@ func all(s batchv1.JobSpec, change func(*batchv1.JobSpec)) batchv1.JobSpec {
 
 func (k *refereed) orphan(uid types.UID) {
 	k.Edit(uid, func(pod *corev1.Pod) { pod.OwnerReferences = nil })
-}
-
-// orphaner removes the owner of pods right after the caller has adopted them.
-type orphaner struct{ *refereed }
-
-func (o orphaner) Sync(client *cluster.Client) (time.Duration, error) {
-	send := client.Send
-	client.Send = func(r *cluster.Request) (cluster.Answer, error) {
-		a, err := send(r)
-		if r.Verb == cluster.Patch && bytes.Contains(r.Patch, []byte("ownerReferences")) {
-			o.orphan(a.Pod.UID)
-		}
-		return a, err
-	}
-	return o.caller.Sync(client)
 }
 
 // The referee accepts what a controller may do, and reports what it must not do.
@@ -337,7 +318,12 @@ func TestVerdicts(t *testing.T) {
 			k.orphan("pod-1")
 			k.Now = k.Now.Add(100 * time.Second)
 			k.cache.ShowAll()
-			k.Run(orphaner{k}, k.cache)
+			k.Run(&bugs.Caller{Caller: k.caller, Answer: func(_ *cluster.View, r *cluster.Request, a cluster.Answer, err error) (cluster.Answer, error) {
+				if r.Verb == cluster.Patch && bytes.Contains(r.Patch, []byte("ownerReferences")) {
+					k.orphan(a.Pod.UID) // right after the caller has adopted it
+				}
+				return a, err
+			}}, k.cache)
 		}, ""},
 		{"a success policy may name indexes one by one", all(indexed(4), func(s *batchv1.JobSpec) {
 			s.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededIndexes: new("0,1,2")}}}
@@ -379,9 +365,7 @@ func TestVerdicts(t *testing.T) {
 			k.sync()
 			test.happens(k)
 			k.sync()
-			if k.said() != test.want {
-				t.Errorf("the referee reports %q, want %q first", k.verdicts, test.want)
-			}
+			Same(t, "the first property that the referee reports", k.said(), test.want)
 		})
 	}
 }
