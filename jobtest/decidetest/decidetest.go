@@ -84,13 +84,9 @@ func NewCluster(t testing.TB, job *batchv1.Job) *cluster.Cluster {
 // PodIn returns a pod of the Job in a phase. n is the number of the pod, from 1 on.
 func PodIn(job *batchv1.Job, n int, phase corev1.PodPhase) *corev1.Pod {
 	now := job.CreationTimestamp
-	d, err := decide.Job(decide.Snapshot{Job: fresh(job), Now: now.Time})
-	if err != nil {
-		panic(err)
-	}
+	d := podtest.Must(decide.Job(decide.Snapshot{Job: fresh(job), Now: now.Time}))
 	i := slices.IndexFunc(d.Create, func(c decide.Creation) bool {
-		return c.Index == tracking.NoIndex ||
-			int(c.Index) == n-1
+		return c.Index == tracking.NoIndex || int(c.Index) == n-1
 	})
 	pod := cluster.NewPod(d.Create[i].Pod(), n, now)
 	pod.ResourceVersion = "1"
@@ -159,11 +155,7 @@ func Inputs(m jobtest.Mix) *rapid.Generator[decide.Snapshot] {
 
 // ToJSON returns a value as indented JSON.
 func ToJSON(v any) string {
-	b, err := json.MarshalIndent(v, "", " ")
-	if err != nil {
-		panic(err) // cannot happen: the tests convert objects of the API
-	}
-	return string(b)
+	return string(podtest.Must(json.MarshalIndent(v, "", " ")))
 }
 
 // Explanation lists the explanation of the Job and its indexes, and the notes.

@@ -170,11 +170,7 @@ func BenchmarkSlope_sidecarsOfASurplusPod(b *testing.B) {
 			pod.UID = types.UID(fmt.Sprint(i))
 			s.Pods = append(s.Pods, pod)
 		}
-		return func() {
-			if d := decidetest.MustDecide(b, s); len(d.Delete) != 1 {
-				b.Fatalf("%d pods to delete, want 1", len(d.Delete))
-			}
-		}
+		return func() { podtest.Same(b, "pods to delete", len(decidetest.MustDecide(b, s).Delete), 1) }
 	})
 }
 

@@ -26,9 +26,7 @@ type churn struct {
 // sync lets a Machine act, and then the kubelets and the garbage collector.
 func (c churn) sync(t *testing.T, caller *cluster.Caller) {
 	c.Now = c.Now.Add(time.Hour) // no index backs off any more
-	if out := c.Run(caller, c.cache); out.Err != nil {
-		t.Fatal(out.Err)
-	}
+	NoError(t, c.Run(caller, c.cache).Err)
 	for _, pod := range c.Pods() {
 		switch {
 		case cluster.HasEnded(pod) && len(pod.Finalizers) == 0:
@@ -91,9 +89,7 @@ func TestMachine_heap(t *testing.T) {
 			for range 30 {
 				c.sync(t, caller)
 			}
-			if n := len(c.Pods()); n != int(tc.left) {
-				t.Fatalf("%d pods are left, want %d", n, tc.left)
-			}
+			Same(t, "pods left", len(c.Pods()), int(tc.left))
 
 			fresh := &cluster.Caller{Machine: machine.New(), Feeding: true}
 			c.sync(t, fresh)

@@ -2,6 +2,8 @@ package decisions
 
 import (
 	"errors"
+	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -84,7 +86,7 @@ func TestInput_rejected(t *testing.T) {
 			test.change(&s)
 			d, err := decide.Job(s)
 			head, tail, _ := strings.Cut(test.want, "...")
-			if got := errorText(err); !strings.HasPrefix(got, head) || !strings.HasSuffix(got, tail) || head == test.want && got != head {
+			if got := fmt.Sprint(err); !strings.HasPrefix(got, head) || !strings.HasSuffix(got, tail) || head == test.want && got != head {
 				t.Errorf("the error is\n%s\nwant\n%s", got, test.want)
 			}
 			if !d.Idle() || d.Requeue != 0 || len(d.Events)+len(d.Metrics) != 0 || explain.Of(d).Job().Code != "" {
@@ -142,40 +144,26 @@ func fieldsOf(err error) (fields []string) {
 
 func TestInput_managedBy(t *testing.T) {
 	job := decidetest.SpecJob(t, "completions: 1")
-	errorOf := func(managedBy *string, opts ...decide.Option) error {
-		job := job.DeepCopy()
-		job.Spec.ManagedBy = managedBy
-		_, err := decide.Job(decide.Snapshot{Job: job, Now: jobtest.Noon()}, opts...)
-		return err
-	}
 	ours, builtIn := "example.com/ours", batchv1.JobControllerName
 	for _, test := range []struct {
 		managedBy *string
 		opts      []decide.Option
-		want      string // the error; empty for none
+		want      string // the error
 	}{
-		{nil, nil, ""},
-		{&builtIn, nil, ""},
+		{nil, nil, "<nil>"},
+		{&builtIn, nil, "<nil>"},
 		{&ours, nil, "spec.managedBy: the Job is managed by another controller: example.com/ours"},
-		{&ours, []decide.Option{decide.ManagedBy(ours)}, ""},
+		{&ours, []decide.Option{decide.ManagedBy(ours)}, "<nil>"},
 		{nil, []decide.Option{decide.ManagedBy(ours)}, "spec.managedBy: the Job is managed by another controller: kubernetes.io/job-controller"},
-		{&builtIn, []decide.Option{decide.ManagedBy("")}, ""},
+		{&builtIn, []decide.Option{decide.ManagedBy("")}, "<nil>"},
 	} {
-		err := errorOf(test.managedBy, test.opts...)
-		if got := errorText(err); got != test.want {
-			t.Errorf("managedBy %v: %q, want %q", test.managedBy, got, test.want)
-		}
-		if test.want != "" && !errors.Is(err, decide.ErrNotManaged) {
+		job.Spec.ManagedBy = test.managedBy
+		_, err := decide.Job(decide.Snapshot{Job: job, Now: jobtest.Noon()}, test.opts...)
+		Same(t, "the error about managedBy", fmt.Sprint(err), test.want)
+		if err != nil && !errors.Is(err, decide.ErrNotManaged) {
 			t.Errorf("%v is not ErrNotManaged", err)
 		}
 	}
-}
-
-func errorText(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
 }
 
 // A spec without the defaults of the API server is treated as if it had them, so a
@@ -204,14 +192,10 @@ func TestInput_defaults(t *testing.T) {
 				t.Fatalf("%d to create, want %d", len(d.Create), test.create)
 			}
 			want := map[string]string{batchv1.ControllerUidLabel: "job-uid", batchv1.JobNameLabel: "job", "controller-uid": "job-uid", "job-name": "job"}
-			for k, v := range test.labels {
-				want[k] = v
-			}
+			maps.Copy(want, test.labels)
 			pod := d.Create[0].Pod()
 			for k, v := range want {
-				if pod.Labels[k] != v {
-					t.Errorf("label %s is %q, want %q", k, pod.Labels[k], v)
-				}
+				Same(t, "label "+k, pod.Labels[k], v)
 			}
 			// The created pod counts as a pod of the Job and is not created again.
 			pod.UID = "pod-1"
@@ -334,9 +318,8 @@ func TestInput_annotationsOfAPlainJob(t *testing.T) {
 	job := decidetest.SpecJob(t, "completions: 1")
 	pod := decidetest.PodIn(job, 1, corev1.PodRunning)
 	pod.Annotations = map[string]string{batchv1.JobCompletionIndexAnnotation: "x", batchv1.JobIndexFailureCountAnnotation: "y"}
-	if got := explain.Of(decidetest.MustDecide(t, decide.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time})).Notes(); len(got) != 0 {
-		t.Errorf("the notes are %q, want none", got)
-	}
+	d := decidetest.MustDecide(t, decide.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time})
+	Same(t, "notes", len(explain.Of(d).Notes()), 0)
 }
 
 // For a Job that is both Complete and Failed, only the finalizers are removed.

@@ -3,14 +3,14 @@ package decisions
 import (
 	"slices"
 
-	"github.com/jobfate/jobfate/decide"
-	"github.com/jobfate/jobfate/internal/classify"
-
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/jobfate/jobfate/decide"
+	"github.com/jobfate/jobfate/internal/classify"
+	"github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/referee"
 	"github.com/jobfate/jobfate/validation"
@@ -79,8 +79,7 @@ func (j *judging) see(s cluster.Step) {
 	if s.Job == nil {
 		s.Job, s.OldJob = j.job, j.job
 	}
-	view := j.view
-	s.View, s.Pods = &view, func() []*corev1.Pod { return j.pods }
+	s.View, s.Pods = new(j.view), func() []*corev1.Pod { return j.pods }
 	j.found = referee.Rules{}.See(&j.ghost, &s)
 }
 
@@ -108,10 +107,7 @@ func (j *judging) patch(uid types.UID, with func(*corev1.Pod) []byte, judged boo
 		return
 	}
 	q := &cluster.Request{Verb: cluster.Patch, Patch: with(pod)}
-	next, err := cluster.PatchPod(pod, q.Patch)
-	if err != nil {
-		panic(err)
-	}
+	next := podtest.Must(cluster.PatchPod(pod, q.Patch))
 	if j.put(pod, next); judged {
 		j.see(cluster.Step{Request: q, OldPod: pod, Pod: next})
 	}

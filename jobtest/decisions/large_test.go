@@ -61,8 +61,7 @@ func everySecondSucceeded(i int, pod *corev1.Pod) {
 func settled(t *testing.T, s decide.Snapshot) decide.Snapshot {
 	t.Helper()
 	for range 10 {
-		d, err := decide.Job(s)
-		NoError(t, err)
+		d := Must(decide.Job(s))
 		if d.Idle() {
 			return s
 		}
@@ -203,8 +202,7 @@ func largeGroup(t testing.TB, n int) (*group.Decider, group.State, []group.Failu
 	}
 	policy.Rules = append(policy.Rules, group.Rule{OnMessagePatterns: []string{"backoff limit$"}, Steps: []group.Step{
 		{Action: group.RestartMember, Charges: []string{"alone"}}, {Action: group.RestartGroup, Charges: []string{"together"}}}})
-	decider, err := group.NewDecider(policy)
-	NoError(t, err)
+	decider := Must(group.NewDecider(policy))
 	state := group.State{Version: group.StateVersion, Members: map[string]group.Part{}}
 	var failures []group.Failure
 	for i := range n {

@@ -56,9 +56,7 @@ func TestOptions_keys(t *testing.T) {
 	got := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Finalizers: pod.Finalizers, Labels: pod.Labels, Annotations: pod.Annotations}}
 	Same(t, "the pod", got, want)
 	env := []corev1.EnvVar{{Name: "PART", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.labels['example.com/part']"}}}}
-	if diff := cmp.Diff(env, pod.Spec.Containers[0].Env); diff != "" {
-		t.Errorf("its variables (-want +got):\n%s", diff)
-	}
+	Same(t, "its variables", pod.Spec.Containers[0].Env, env)
 
 	pod.Name, pod.UID, pod.Namespace = "pod-0", "pod-0", job.Namespace
 	pod.Status.Phase = corev1.PodSucceeded
@@ -104,9 +102,7 @@ func TestOptions_withFailurePolicy(t *testing.T) {
 	} {
 		job := decidetest.SpecJob(t, spec)
 		d := decidetest.MustDecide(t, decide.Snapshot{Job: job, Pods: []*corev1.Pod{decidetest.PodIn(job, 1, corev1.PodFailed)}, Now: job.CreationTimestamp.Time}, test.opts...)
-		if got := reasonOf(d); got != test.want {
-			t.Errorf("%d options: the reason is %q, want %q", len(test.opts), got, test.want)
-		}
+		Same(t, fmt.Sprintf("the reason with %d options", len(test.opts)), reasonOf(d), test.want)
 	}
 	job := decidetest.SpecJob(t, "completions: 1")
 	pod := decidetest.PodIn(job, 1, corev1.PodRunning)
@@ -260,9 +256,7 @@ func TestReasonOfTheCondition(t *testing.T) {
 		pod := decidetest.PodIn(job, 1, corev1.PodFailed)
 		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}}
 		d := decidetest.MustDecide(t, decide.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time}, opts...)
-		if got := reasonOf(d); got != test.want {
-			t.Errorf("%s: the reason is %q, want %q", name, got, test.want)
-		}
+		Same(t, name+": the reason", reasonOf(d), test.want)
 	}
 }
 
@@ -283,9 +277,7 @@ func TestRuleNames_besideTheField(t *testing.T) {
 	} {
 		d := decidetest.MustDecide(t, s, opts...)
 		Same(t, name+": the reason", reasonOf(d), "PodFailurePolicy_Field")
-		if got := explain.Of(d).LastFailure().Match.Name; got != "Field" {
-			t.Errorf("%s: the explanation has the name %q, want Field", name, got)
-		}
+		Same(t, name+": the name in the explanation", explain.Of(d).LastFailure().Match.Name, "Field")
 	}
 }
 
@@ -372,17 +364,9 @@ func effectsOf(d decide.Decision) []string {
 // Later options win, and options are independent.
 func TestOptions_order(t *testing.T) {
 	job := decidetest.SpecJob(t, "completions: 9\nparallelism: 9")
-	for _, caps := range [][]int{{1, 4}, {4, 1}} {
-		var opts []decide.Option
-		for _, n := range caps {
-			opts = append(opts, decide.MaxChanges(n))
-		}
-		if d := decidetest.MustDecide(t, decide.Snapshot{Job: job, Now: jobtest.Noon()}, opts...); len(d.Create) != caps[1] {
-			t.Errorf("%v: %d to create", fmt.Sprint(caps), len(d.Create))
-		}
-	}
-	if d := decidetest.MustDecide(t, decide.Snapshot{Job: job, Now: jobtest.Noon()}, decide.MaxChanges(1), decide.MaxChanges(0)); len(d.Create) != 9 {
-		t.Errorf("with 0, the default: %d to create, want 9", len(d.Create))
+	for _, test := range []struct{ first, last, want int }{{1, 4, 4}, {4, 1, 1}, {1, 0, 9}} { // 0 is the default
+		d := decidetest.MustDecide(t, decide.Snapshot{Job: job, Now: jobtest.Noon()}, decide.MaxChanges(test.first), decide.MaxChanges(test.last))
+		Same(t, fmt.Sprint("pods to create with ", test), len(d.Create), test.want)
 	}
 }
 

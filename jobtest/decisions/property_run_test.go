@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/decide"
+	"github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/decidetest"
@@ -49,10 +50,7 @@ func drawRun(t *rapid.T, snapshots *rapid.Generator[decide.Snapshot]) run {
 	if rapid.Bool().Draw(t, "fill slots") {
 		r.opts = append(r.opts, decide.FillFreeSlots())
 	}
-	d, err := decide.Job(r.s, r.opts...)
-	if err != nil {
-		t.Fatalf("Decide: %v", err)
-	}
+	d := podtest.Must(decide.Job(r.s, r.opts...))
 	if len(d.Create) > 0 && rapid.Bool().Draw(t, "creations fail") {
 		r.done.Creations = rapid.IntRange(0, len(d.Create)).Draw(t, "not created")
 	}
@@ -112,10 +110,7 @@ type everything struct {
 }
 
 func decideAll(t *rapid.T, s decide.Snapshot, opts ...decide.Option) everything {
-	d, err := decide.Job(s, opts...)
-	if err != nil {
-		t.Fatalf("Decide: %v", err)
-	}
+	d := podtest.Must(decide.Job(s, opts...))
 	settled := decidetest.Settle(d, d.Strip...)
 	return everything{
 		Decision:    decidetest.ToJSON([]any{d.Claim, d.Delete, d.Create, d.Status, d.Strip, d.Backoff, d.Events, d.Metrics}),

@@ -178,9 +178,7 @@ func TestExplanation_LastFailure(t *testing.T) {
 			slices.Reverse(test.pods)
 		}
 	}
-	if f := (explain.Explanation{}).LastFailure(); f.Pod != "" {
-		t.Errorf("the zero Explanation: got %v, want none", f)
-	}
+	podtest.Same(t, "the zero Explanation", (explain.Explanation{}).LastFailure(), explain.Failure{})
 }
 
 // A pod beyond completions does not count, so it is not the last failure.
@@ -206,9 +204,7 @@ func TestExplanation_stoppedUnrun(t *testing.T) {
 		-1: "not an index of the Job", 0: "index 0: completed", 1: "index 1: failed", 2: "index 2: not done, because the Job is Failed",
 		3: "index 3: not an index of the Job",
 	} {
-		if got := e.Index(index).String(); got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
+		podtest.Same(t, "the explanation of an index", e.Index(index).String(), want)
 	}
 }
 
@@ -254,9 +250,7 @@ func TestExplanation_whichFailedPod(t *testing.T) {
 		job.Spec.BackoffLimitPerIndex = test.limit
 		for range 2 {
 			d := decidetest.MustDecide(t, decide.Snapshot{Job: job, Pods: test.pods, Now: noon.Add(2 * time.Second)})
-			if got := explain.Of(d).Index(0); got.Pod != test.want {
-				t.Errorf("%s: it is about %s, want %s", test.name, got.Pod, test.want)
-			}
+			podtest.Same(t, test.name, explain.Of(d).Index(0).Pod, test.want)
 			slices.Reverse(test.pods)
 		}
 	}
@@ -354,9 +348,7 @@ func TestExplanation_none(t *testing.T) {
 	if err == nil || explain.Of(d).Job().Code != "" || len(explain.Of(d).Notes()) != 0 || len(slices.Collect(explain.Of(d).Indexes())) != 0 {
 		t.Errorf("an error explains %+v", explain.Of(d))
 	}
-	if r := explain.Of(d).Index(0); r.Code != explain.IndexUnknown {
-		t.Errorf("index 0 is %s, want %s", r.Code, explain.IndexUnknown)
-	}
+	podtest.Same(t, "index 0", explain.Of(d).Index(0).Code, explain.IndexUnknown)
 	podtest.Same(t, "with states of pods", explain.Of(d).With(nil).Job(), explain.Reason{})
 	if e := explain.Of(d); e.Prospect() != (explain.Reason{}) || e.Waits() != nil {
 		t.Errorf("the prospect is %v, and it waits for %v", e.Prospect(), e.Waits())
@@ -367,8 +359,7 @@ func TestExplanation_none(t *testing.T) {
 func TestRandom_indexIsThatOfIndexes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := jobtest.Snapshots(jobtest.Wild()).Draw(t, "snapshot")
-		d, err := decide.Job(s)
-		podtest.NoError(t, err)
+		d := podtest.Must(decide.Job(s))
 		for r := range explain.Of(d).Indexes() {
 			first, _ := r.Indexes.Min()
 			last, _ := r.Indexes.Max()

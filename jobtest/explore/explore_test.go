@@ -38,8 +38,7 @@ func TestEverything(t *testing.T) {
 	for _, s := range Searches() {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
-			r, err := s.Run(unit()*s.Size, nil)
-			NoError(t, err)
+			r := Must(s.Run(unit()*s.Size, nil))
 			if r.Found != nil {
 				t.Errorf("%v", r.Found)
 			}
@@ -57,9 +56,7 @@ func TestEverything(t *testing.T) {
 // searchFor returns a search that has not begun.
 func searchFor(t *testing.T, c config) *search {
 	t.Helper()
-	x, err := newSearch(c)
-	NoError(t, err)
-	return x
+	return Must(newSearch(c))
 }
 
 // searched runs a search, which must visit all states and find no violation.

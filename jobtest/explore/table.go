@@ -75,11 +75,8 @@ func (x *search) memoryNumber(c caller) uint32 {
 }
 
 func encoded(v any) string {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err.Error() // objects can always be encoded
-	}
-	return string(b)
+	text, _ := json.Marshal(v) // objects always encode
+	return string(text)
 }
 
 // older returns a time that is earlier by a duration, but not earlier than the limit. Zero stays zero.

@@ -59,8 +59,7 @@ func TestNotVacuous(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			r, err := run(test.config)
-			NoError(t, err)
+			r := Must(run(test.config))
 			if r.Found == nil {
 				t.Fatalf("no violation in %d states", r.States)
 			}
@@ -89,8 +88,7 @@ func TestFaultless(t *testing.T) {
 			t.Parallel()
 			c := test.config
 			c.Limit = 20
-			r, err := run(c)
-			NoError(t, err)
+			r := Must(run(c))
 			if r.Complete || r.Faultless == 0 {
 				t.Errorf("%d states, complete: %t, %d on paths without faults; want a search that ends early", r.States, r.Complete, r.Faultless)
 			}
