@@ -22,8 +22,7 @@ var (
 
 // TestBehaviour plays scripts whose answers were recorded from a real API server.
 func TestBehaviour(t *testing.T) {
-	scripts, err := behaviour.Scripts()
-	NoError(t, err)
+	scripts := Must(behaviour.Scripts())
 	rows := 0
 	for _, script := range scripts {
 		for _, row := range script.Rows {
@@ -42,8 +41,7 @@ func playRow(t *testing.T, row behaviour.Row) {
 	s := kube.New(kube.Options{Kinds: []kube.Kind{widgets, gadgets}})
 	collector := kube.Collector{Server: s}
 	player := behaviour.Player{Config: s.Config(), Settle: func(time.Time) bool { return collector.Step() }}
-	got, err := player.Play(t.Context(), row, "behaviour-1")
-	NoError(t, err)
+	got := Must(player.Play(t.Context(), row, "behaviour-1"))
 	for i, step := range row.Steps {
 		if diff := cmp.Diff(step.Want, got[i]); diff != "" {
 			t.Errorf("%s %s (-API server +here)\n%s", step.Method, step.Path, diff)

@@ -22,8 +22,7 @@ var configMapKind = corev1.SchemeGroupVersion.WithKind("ConfigMap")
 func lagging(t *testing.T, s *kube.Server) (*kube.Cache, client.Client) {
 	t.Helper()
 	cache := s.NewCache(scheme.Scheme)
-	c, err := s.Client("test", scheme.Scheme, cache)
-	NoError(t, err)
+	c := Must(s.Client("test", scheme.Scheme, cache))
 	return cache, c
 }
 
@@ -69,9 +68,7 @@ func TestCacheSteps(t *testing.T) {
 		got = append(got, shown(t, c))
 	}
 	Same(t, "shown", strings.Join(got, "|"), "|a=1|a=1 b=1|a=2 b=1|a=2|a=3")
-	if lagging := cache.Lagging(configMapKind); len(lagging) != 0 {
-		t.Errorf("%d events are lagging", len(lagging))
-	}
+	Same(t, "lagging events", len(cache.Lagging(configMapKind)), 0)
 }
 
 func TestCacheJumps(t *testing.T) {

@@ -27,13 +27,6 @@ import (
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
 
-func newJob(name string) *batchv1.Job {
-	return &batchv1.Job{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"},
-		Spec:       batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: MinimalPodSpec()}},
-	}
-}
-
 func TestProtobufClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := kube.New(kube.Options{})
@@ -41,27 +34,20 @@ func TestProtobufClient(t *testing.T) {
 		config.ContentType = runtime.ContentTypeProtobuf
 		client := kubernetes.NewForConfigOrDie(config)
 		ctx := t.Context()
-		w, err := client.BatchV1().Jobs("").Watch(ctx, metav1.ListOptions{})
-		NoError(t, err)
+		w := Must(client.BatchV1().Jobs("").Watch(ctx, metav1.ListOptions{}))
 		defer w.Stop()
-		job, err := client.BatchV1().Jobs("default").Create(ctx, newJob("a"), metav1.CreateOptions{})
-		NoError(t, err)
-		if e := <-w.ResultChan(); e.Object.(*batchv1.Job).UID != job.UID {
-			t.Errorf("the watch shows %v", e.Object)
-		}
+		jobs := client.BatchV1().Jobs("default")
+		job := Must(jobs.Create(ctx, PlainJob("a"), metav1.CreateOptions{}))
+		Same(t, "the UID that the watch shows", (<-w.ResultChan()).Object.(*batchv1.Job).UID, job.UID)
 		job.Spec.Parallelism = new(int32(2))
-		if job, err = client.BatchV1().Jobs("default").Update(ctx, job, metav1.UpdateOptions{}); err != nil || job.Generation != 2 {
-			t.Errorf("the update: %v, %v", job, err)
-		}
-		wrong := types.UID("other")
-		err = client.BatchV1().Jobs("default").Delete(ctx, "a", metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &wrong}})
+		Same(t, "the generation after an update", Must(jobs.Update(ctx, job, metav1.UpdateOptions{})).Generation, 2)
+		err := jobs.Delete(ctx, "a", metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: new(types.UID("other"))}})
 		if !apierrors.IsConflict(err) {
 			t.Errorf("the deletion of another: %v", err)
 		}
-		policy := metav1.DeletePropagationForeground
-		NoError(t, client.BatchV1().Jobs("default").Delete(ctx, "a", metav1.DeleteOptions{PropagationPolicy: &policy}))
-		if job, err = client.BatchV1().Jobs("default").Get(ctx, "a", metav1.GetOptions{}); err != nil || !slices.Contains(job.Finalizers, metav1.FinalizerDeleteDependents) {
-			t.Errorf("after the deletion: %v, %v", job, err)
+		NoError(t, jobs.Delete(ctx, "a", metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationForeground)}))
+		if job := Must(jobs.Get(ctx, "a", metav1.GetOptions{})); !slices.Contains(job.Finalizers, metav1.FinalizerDeleteDependents) {
+			t.Errorf("after the deletion: %v", job)
 		}
 	})
 }
@@ -70,10 +56,8 @@ func TestDynamicAndMetadataClients(t *testing.T) {
 	s := kube.New(kube.Options{Kinds: []kube.Kind{widgets}})
 	ctx := t.Context()
 	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(kubernetes.NewForConfigOrDie(s.Config()).Discovery()))
-	loose, err := dynamic.NewForConfig(s.Config())
-	NoError(t, err)
-	only, err := metadata.NewForConfig(s.Config())
-	NoError(t, err)
+	loose := Must(dynamic.NewForConfig(s.Config()))
+	only := Must(metadata.NewForConfig(s.Config()))
 	for _, test := range []struct {
 		kind    schema.GroupKind
 		content map[string]any
@@ -81,8 +65,7 @@ func TestDynamicAndMetadataClients(t *testing.T) {
 		{schema.GroupKind{Group: "example.com", Kind: "Widget"}, map[string]any{"spec": map[string]any{"size": int64(1)}}},
 		{schema.GroupKind{Kind: "ConfigMap"}, map[string]any{"data": map[string]any{"x": "y"}}},
 	} {
-		mapping, err := mapper.RESTMapping(test.kind)
-		NoError(t, err)
+		mapping := Must(mapper.RESTMapping(test.kind))
 		own, err := s.RESTMapper().RESTMapping(test.kind)
 		if err != nil || own.Resource != mapping.Resource || own.Scope.Name() != mapping.Scope.Name() {
 			t.Errorf("mapped to %v and %v, %v", own, mapping, err)
@@ -90,8 +73,7 @@ func TestDynamicAndMetadataClients(t *testing.T) {
 		obj := &unstructured.Unstructured{Object: test.content}
 		obj.SetGroupVersionKind(mapping.GroupVersionKind)
 		obj.SetName("a")
-		made, err := loose.Resource(mapping.Resource).Namespace("default").Create(ctx, obj, metav1.CreateOptions{})
-		NoError(t, err)
+		made := Must(loose.Resource(mapping.Resource).Namespace("default").Create(ctx, obj, metav1.CreateOptions{}))
 		part, err := only.Resource(mapping.Resource).Namespace("default").Get(ctx, "a", metav1.GetOptions{})
 		if err != nil || part.UID != made.GetUID() {
 			t.Errorf("the metadata: %v, %v", part, err)
@@ -110,8 +92,7 @@ func TestEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := kube.New(kube.Options{})
 		client := kubernetes.NewForConfigOrDie(s.Config())
-		job, err := client.BatchV1().Jobs("default").Create(t.Context(), newJob("a"), metav1.CreateOptions{})
-		NoError(t, err)
+		job := Must(client.BatchV1().Jobs("default").Create(t.Context(), PlainJob("a"), metav1.CreateOptions{}))
 		broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()})
 		ctx, cancel := context.WithCancel(t.Context())
 		NoError(t, broadcaster.StartRecordingToSinkWithContext(ctx))
@@ -138,13 +119,11 @@ func TestTerminatingNamespace(t *testing.T) {
 	s := kube.New(kube.Options{})
 	client := kubernetes.NewForConfigOrDie(s.Config())
 	ctx := t.Context()
-	_, err := client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "n"}}, metav1.CreateOptions{})
-	NoError(t, err)
+	Must(client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "n"}}, metav1.CreateOptions{}))
 	for _, name := range []string{"a", "b"} {
-		job := newJob(name)
+		job := PlainJob(name)
 		job.Namespace = "n"
-		_, err := client.BatchV1().Jobs("n").Create(ctx, job, metav1.CreateOptions{})
-		NoError(t, err)
+		Must(client.BatchV1().Jobs("n").Create(ctx, job, metav1.CreateOptions{}))
 	}
 	NoError(t, client.CoreV1().Namespaces().Delete(ctx, "n", metav1.DeleteOptions{}))
 	Same(t, "steps to empty and remove the namespace", (kube.Collector{Server: s}).Run(), 3)

@@ -253,8 +253,7 @@ func oldPolicy(options *metav1.DeleteOptions) *bool {
 func (s *Server) terminating(ns *corev1.Namespace) Object {
 	next := ns.DeepCopy()
 	if next.DeletionTimestamp == nil {
-		at := s.stamp()
-		next.DeletionTimestamp = &at
+		next.DeletionTimestamp = new(s.stamp())
 	}
 	next.Status.Phase = corev1.NamespaceTerminating
 	return next

@@ -11,6 +11,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
 
@@ -27,7 +28,7 @@ func Example() {
 		fmt.Printf("%d pods, %d succeeded, conflict: %t\n", len(kube.List[*corev1.Pod](s, "")), job.Status.Succeeded, apierrors.IsConflict(err))
 	}
 
-	_ = c.Create(ctx, newJob("a"))
+	_ = c.Create(ctx, podtest.PlainJob("a"))
 	reconcile() // the cache does not show the Job yet
 	cache.CatchUp()
 	reconcile()

@@ -74,14 +74,13 @@ func TestFaults(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 				start := time.Now()
 				defer cancel()
-				pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: newJob("a").Spec.Template.Spec}
+				pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: MinimalPodSpec()}
 				_, err := kubernetes.NewForConfigOrDie(s.Config()).CoreV1().Pods("default").Create(ctx, pod, metav1.CreateOptions{})
 				if test.is == nil && err != nil || test.is != nil && !test.is(err) {
 					t.Errorf("the error is %v", err)
 				}
-				if _, stored := kube.Get[*corev1.Pod](s, "default", "a"); stored != test.stored {
-					t.Errorf("stored = %t, want %t", stored, test.stored)
-				}
+				_, stored := kube.Get[*corev1.Pod](s, "default", "a")
+				Same(t, "stored", stored, test.stored)
 				if seconds, _ := apierrors.SuggestsClientDelay(test.verdict.Err); time.Since(start) < time.Duration(seconds)*time.Second {
 					t.Errorf("the client waited %s, want %d s", time.Since(start), seconds)
 				}
@@ -95,15 +94,14 @@ func TestFaults(t *testing.T) {
 func TestInterceptChangesTheClusterFirst(t *testing.T) {
 	s := kube.New(kube.Options{})
 	client := kubernetes.NewForConfigOrDie(s.Config())
-	job, err := client.BatchV1().Jobs("default").Create(t.Context(), newJob("a"), metav1.CreateOptions{})
-	NoError(t, err)
+	job := Must(client.BatchV1().Jobs("default").Create(t.Context(), PlainJob("a"), metav1.CreateOptions{}))
 	s.Intercept(func(r *kube.Request) kube.Verdict {
 		if r.Verb == "update" {
 			kube.Edit(s, "default", "a", func(j *batchv1.Job) { j.Labels["x"] = "y" })
 		}
 		return kube.Verdict{}
 	})
-	if _, err = client.BatchV1().Jobs("default").Update(t.Context(), job, metav1.UpdateOptions{}); !apierrors.IsConflict(err) {
+	if _, err := client.BatchV1().Jobs("default").Update(t.Context(), job, metav1.UpdateOptions{}); !apierrors.IsConflict(err) {
 		t.Errorf("the error is %v, want a conflict", err)
 	}
 }
@@ -128,18 +126,14 @@ func TestObserve(t *testing.T) {
 	config := s.Config()
 	config.UserAgent = "me"
 	client := kubernetes.NewForConfigOrDie(config)
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: newJob("a").Spec.Template.Spec}
-	if _, err := client.CoreV1().Pods("default").Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: MinimalPodSpec()}
+	Must(client.CoreV1().Pods("default").Create(t.Context(), pod, metav1.CreateOptions{}))
 	if kubelet := (kube.Kubelet{Server: s}); !kubelet.Start("default", "a") || !kubelet.End("default", "a", 0) || kubelet.End("default", "a", 0) {
 		t.Error("the kubelet did not act once for each call")
 	}
 	NoError(t, client.CoreV1().Pods("default").Delete(t.Context(), "a", metav1.DeleteOptions{}))
 	want := []string{"me create made a", "an actor changed a", "an actor changed a", "me delete changed a", "me delete removed a"}
-	if strings.Join(changes, "\n") != strings.Join(want, "\n") {
-		t.Errorf("changes:\n%s\nwant:\n%s", strings.Join(changes, "\n"), strings.Join(want, "\n"))
-	}
+	Same(t, "changes", changes, want)
 }
 
 // A new watch or list of a compacted revision is rejected. An open watch continues.
@@ -149,18 +143,13 @@ func TestCompact(t *testing.T) {
 		maps := kubernetes.NewForConfigOrDie(s.Config()).CoreV1().ConfigMaps("default")
 		var versions []string
 		for _, name := range []string{"a", "b", "c"} {
-			m, err := maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
-			NoError(t, err)
+			m := Must(maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}))
 			versions = append(versions, m.ResourceVersion)
 		}
-		open, err := maps.Watch(t.Context(), metav1.ListOptions{ResourceVersion: versions[0]})
-		NoError(t, err)
+		open := Must(maps.Watch(t.Context(), metav1.ListOptions{ResourceVersion: versions[0]}))
 		defer open.Stop()
-		page, err := maps.List(t.Context(), metav1.ListOptions{Limit: 1})
-		NoError(t, err)
-		if _, err := maps.Patch(t.Context(), "a", types.MergePatchType, []byte(`{"data":{"x":"y"}}`), metav1.PatchOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		page := Must(maps.List(t.Context(), metav1.ListOptions{Limit: 1}))
+		Must(maps.Patch(t.Context(), "a", types.MergePatchType, []byte(`{"data":{"x":"y"}}`), metav1.PatchOptions{}))
 		s.Compact(s.Revision())
 		for _, want := range []string{"b", "c", "a"} {
 			e := <-open.ResultChan()
@@ -168,8 +157,7 @@ func TestCompact(t *testing.T) {
 				t.Errorf("the open watch got %s %v, want %s", e.Type, e.Object, want)
 			}
 		}
-		late, err := maps.Watch(t.Context(), metav1.ListOptions{ResourceVersion: versions[1]})
-		NoError(t, err)
+		late := Must(maps.Watch(t.Context(), metav1.ListOptions{ResourceVersion: versions[1]}))
 		if e := <-late.ResultChan(); e.Type != watch.Error || !apierrors.IsResourceExpired(apierrors.FromObject(e.Object)) {
 			t.Errorf("the late watch got %s %v", e.Type, e.Object)
 		}
@@ -214,8 +202,7 @@ func TestConfigFor_answers(t *testing.T) {
 		namespace, labels string
 		want              []string
 	}{{"", "", []string{"a7", "b9"}}, {"other", "", []string{"b9"}}, {"", "app=x", []string{"a7"}}, {"", "app!=x", []string{"b9"}}} {
-		list, err := own.CoreV1().Pods(c.namespace).List(ctx, metav1.ListOptions{LabelSelector: c.labels})
-		NoError(t, err)
+		list := Must(own.CoreV1().Pods(c.namespace).List(ctx, metav1.ListOptions{LabelSelector: c.labels}))
 		var got []string
 		for _, pod := range list.Items {
 			got = append(got, pod.Name+pod.ResourceVersion)

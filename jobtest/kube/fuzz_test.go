@@ -15,10 +15,7 @@ import (
 // FuzzRequest sends any request, and then reads what it may have changed. Every answer has
 // a status, and nothing panics.
 func FuzzRequest(f *testing.F) {
-	scripts, err := behaviour.Scripts()
-	if err != nil {
-		f.Fatal(err)
-	}
+	scripts := Must(behaviour.Scripts())
 	for _, script := range scripts {
 		for _, row := range script.Rows {
 			for _, step := range row.Steps {
@@ -38,8 +35,7 @@ func FuzzRequest(f *testing.F) {
 		s := kube.New(kube.Options{Kinds: []kube.Kind{widgets, gadgets}})
 		send := func(method, contentType string, where *url.URL, body []byte) {
 			r := &http.Request{Method: method, URL: where, Header: http.Header{"Content-Type": {contentType}}, Body: io.NopCloser(strings.NewReader(string(body)))}
-			response, err := s.RoundTrip(r)
-			NoError(t, err)
+			response := Must(s.RoundTrip(r))
 			if response.StatusCode < 200 || response.StatusCode > 599 {
 				t.Errorf("status %d", response.StatusCode)
 			}

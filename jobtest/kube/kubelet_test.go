@@ -21,13 +21,11 @@ func TestKubelet(t *testing.T) {
 		pods := kubernetes.NewForConfigOrDie(s.Config()).CoreV1().Pods("default")
 		kubelet := kube.Kubelet{Server: s}
 		for _, name := range []string{"held", "lost", "stopped"} {
-			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: newJob("a").Spec.Template.Spec}
+			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: MinimalPodSpec()}
 			if name != "stopped" {
 				pod.Finalizers = []string{batchv1.JobTrackingFinalizer}
 			}
-			if _, err := pods.Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			Must(pods.Create(t.Context(), pod, metav1.CreateOptions{}))
 			if !kubelet.Start("default", name) {
 				t.Errorf("%s did not start", name)
 			}
@@ -59,8 +57,6 @@ func TestKubelet(t *testing.T) {
 		if !kubelet.Act("default", "lost", vanish) || kubelet.Act("default", "lost", vanish) {
 			t.Error("the lost pod did not vanish, or twice")
 		}
-		if left := kube.List[*corev1.Pod](s, ""); len(left) != 0 {
-			t.Errorf("%d pods are left", len(left))
-		}
+		Same(t, "pods left", len(kube.List[*corev1.Pod](s, "")), 0)
 	})
 }

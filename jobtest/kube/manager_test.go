@@ -75,8 +75,7 @@ func startManager(t *testing.T, ctx context.Context, s *kube.Server, options ctr
 	options.Scheme = scheme.Scheme
 	options.Metrics = server.Options{BindAddress: "0"}
 	options.Controller = config.Controller{SkipNameValidation: new(true), UsePriorityQueue: new(false)}
-	mgr, err := ctrl.NewManager(s.Config(), options)
-	NoError(t, err)
+	mgr := Must(ctrl.NewManager(s.Config(), options))
 	NoError(t, ctrl.NewControllerManagedBy(mgr).For(&batchv1.Job{}).Owns(&corev1.Pod{}).Complete(&jobReconciler{mgr.GetClient()}))
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
@@ -96,7 +95,7 @@ func TestManager(t *testing.T) {
 		s := kube.New(kube.Options{})
 		ctx, cancel := context.WithCancel(t.Context())
 		mgr, ended := startManager(t, ctx, s, ctrl.Options{})
-		job := newJob("a")
+		job := PlainJob("a")
 		job.Spec.Completions = new(int32(3))
 		NoError(t, mgr.GetClient().Create(ctx, job))
 		kubelet := kube.Kubelet{Server: s}
@@ -119,9 +118,7 @@ func TestManager(t *testing.T) {
 		for collector := (kube.Collector{Server: s}); collector.Run() > 0; {
 			synctest.Wait()
 		}
-		if pods := kube.List[*corev1.Pod](s, "default"); len(pods) != 0 {
-			t.Errorf("%d pods are left", len(pods))
-		}
+		Same(t, "pods left", len(kube.List[*corev1.Pod](s, "default")), 0)
 		cancel()
 		NoError(t, <-ended)
 	})
@@ -149,7 +146,7 @@ func TestLeaderElection(t *testing.T) {
 		if waited := time.Since(start); waited > 20*time.Second {
 			t.Errorf("the second manager waited %s to lead", waited)
 		}
-		NoError(t, two.GetClient().Create(second, newJob("a")))
+		NoError(t, two.GetClient().Create(second, PlainJob("a")))
 		settle()
 		Same(t, "pods", len(kube.List[*corev1.Pod](s, "default")), 1)
 		// A leader whose renewals fail stops.
