@@ -106,9 +106,7 @@ func run(t *testing.T, mgr manager.Manager) (stop func()) {
 	return func() {
 		synctest.Wait() // a queue that hands out an item when it shuts down may block forever
 		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		NoError(t, <-ended)
 	}
 }
 

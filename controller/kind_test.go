@@ -49,8 +49,7 @@ var sweepKind = schema.GroupVersionKind{Group: "example.com", Version: "v1", Kin
 
 var sweeps = Kind[*Sweep]{
 	Spec: func(s *Sweep) batchv1.JobSpec {
-		mode := batchv1.IndexedCompletion
-		return batchv1.JobSpec{CompletionMode: &mode, Completions: &s.Spec.Trials, Parallelism: &s.Spec.Trials, Template: s.Spec.Template}
+		return batchv1.JobSpec{CompletionMode: new(batchv1.IndexedCompletion), Completions: &s.Spec.Trials, Parallelism: &s.Spec.Trials, Template: s.Spec.Template}
 	},
 	Status: func(s *Sweep) *batchv1.JobStatus { return &s.Status.Job },
 	Keys:   tracking.Keys{Finalizer: "example.com/counted"},

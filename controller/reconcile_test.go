@@ -29,9 +29,7 @@ var theJob = reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "
 
 func (b *fixture) reconcile(t *testing.T) reconcile.Result {
 	t.Helper()
-	result, err := b.Reconcile(t.Context(), theJob)
-	NoError(t, err)
-	return result
+	return Must(b.Reconcile(t.Context(), theJob))
 }
 
 // interfered syncs the Job while another client changes or deletes it, and checks that the sync is

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"flag"
 	"maps"
 	"os"
 	"regexp"
@@ -11,10 +12,26 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
+	"github.com/jobfate/jobfate/controller"
 	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 func read(file string) string { return string(Must(os.ReadFile(file))) }
+
+// The permission for a lease names the lease of the default --managed-by, and the Deployment uses
+// that name.
+func TestManifestsNameTheLease(t *testing.T) {
+	var s settings
+	s.register(flag.NewFlagSet("", flag.ContinueOnError))
+	for file, want := range map[string]string{
+		"account.yaml":    "resourceNames: [" + controller.LeaseName(s.ManagedBy) + "]",
+		"deployment.yaml": " --managed-by=" + s.ManagedBy + " ",
+	} {
+		if !strings.Contains(read("deploy/base/"+file), want) {
+			t.Errorf("deploy/base/%s: want %q in it", file, want)
+		}
+	}
+}
 
 // controller/README.md gives a reason for each verb that the manifests allow, and for no other.
 func TestPermissionsAreDocumented(t *testing.T) {
