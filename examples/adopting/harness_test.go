@@ -29,10 +29,9 @@ const manager = "example.com/jobs"
 func init() { utilruntime.ErrorHandlers = nil }
 
 func newJob() *batchv1.Job {
-	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "train"}}
-	job.Spec = batchv1.JobSpec{Completions: new(int32(5)), Parallelism: new(int32(2)), CompletionMode: new(batchv1.IndexedCompletion),
-		ManagedBy: new(manager), BackoffLimitPerIndex: new(int32(3))}
-	job.Spec.Template.Spec = MinimalPodSpec()
+	job := PlainJob("train")
+	job.Spec.Completions, job.Spec.Parallelism, job.Spec.CompletionMode = new(int32(5)), new(int32(2)), new(batchv1.IndexedCompletion)
+	job.Spec.ManagedBy, job.Spec.BackoffLimitPerIndex = new(manager), new(int32(3))
 	return job
 }
 

@@ -17,6 +17,14 @@ import (
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
 
+var program = trial.Program{
+	Name: "jobgroup", Kind: groupVersion.WithKind("JobGroup"), NewScheme: newScheme, Register: register, NewManager: newManager,
+}
+
+func TestDeployment(t *testing.T) { program.CheckDeployment(t) }
+
+func TestPermissions(t *testing.T) { program.CheckPermissions(t) }
+
 // serve returns an API server that has the sample restart-job with two Jobs, of which one fails once.
 func serve(t *testing.T) (*trial.Cluster, *JobGroup) {
 	t.Helper()
@@ -57,9 +65,7 @@ func TestManagerReportsALostStatus(t *testing.T) {
 			t.Errorf("without the Job: got %+v, want the group running, and no message", got)
 		}
 		c.ReadAfter(2*time.Hour, sample)
-		if got := sample.Status; got.Phase != "Complete" {
-			t.Errorf("in the end: got %+v, want it complete", got)
-		}
+		Same(t, "the phase in the end", sample.Status.Phase, "Complete")
 	})
 }
 

@@ -79,18 +79,12 @@ func (c client) update(r machine.Request) (runtime.Object, error) {
 	return job, err
 }
 
-func example() *batchv1.Job {
-	job := &batchv1.Job{}
-	job.Name = "train"
-	job.Spec.Completions, job.Spec.Parallelism = new(int32(2)), new(int32(2))
-	job.Spec.Template.Spec = MinimalPodSpec()
-	return job
-}
-
 // The second pod of a Job with two completions fails. The loop is killed at two of every three
 // writes. Then a new loop without memory takes over.
 func ExampleSync() {
-	c := Must(cluster.New(example(), Noon()))
+	job := PlainJob("train")
+	job.Spec.Completions, job.Spec.Parallelism = new(int32(2)), new(int32(2))
+	c := Must(cluster.New(job, Noon()))
 	writes, killed := 0, 0
 	c.Intercept = func(r *cluster.Request) (fault cluster.Fault) {
 		if r.Verb == cluster.Get || r.Verb == cluster.List || r.Verb == cluster.GetPod {

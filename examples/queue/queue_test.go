@@ -18,11 +18,9 @@ import (
 )
 
 func example(name string, parallelism, completions int32) *batchv1.Job {
-	job := &batchv1.Job{}
-	job.Name = name
+	job := PlainJob(name)
 	job.Spec.Parallelism, job.Spec.Completions, job.Spec.Suspend = &parallelism, &completions, new(true)
 	job.Spec.PodReplacementPolicy = new(batchv1.Failed)
-	job.Spec.Template.Spec = MinimalPodSpec()
 	return job
 }
 

@@ -16,11 +16,9 @@ import (
 )
 
 func example() *batchv1.Job {
-	job := &batchv1.Job{}
-	job.Name = "suites"
+	job := PlainJob("suites")
 	job.Spec.Completions, job.Spec.Parallelism = new(int32(10)), new(int32(5))
 	job.Spec.CompletionMode, job.Spec.BackoffLimitPerIndex = new(batchv1.IndexedCompletion), new(int32)
-	job.Spec.Template.Spec = MinimalPodSpec()
 	return job
 }
 
