@@ -136,10 +136,9 @@ func (s *stage) suspended(namespace, name string, labels map[string]string) *bat
 }
 
 func newJob(name string) *batchv1.Job {
-	return &batchv1.Job{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"},
-		Spec:       batchv1.JobSpec{Parallelism: new(int32(2)), Completions: new(int32(2)), Template: corev1.PodTemplateSpec{Spec: MinimalPodSpec()}},
-	}
+	job := PlainJob(name)
+	job.Spec.Parallelism, job.Spec.Completions = new(int32(2)), new(int32(2))
+	return job
 }
 
 func (s *stage) create(job *batchv1.Job) *batchv1.Job {

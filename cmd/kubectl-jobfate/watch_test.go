@@ -167,8 +167,7 @@ func TestWatchedJobIsDeleted(t *testing.T) {
 		s.suspended("default", "a", nil)
 		w := s.watch("a")
 		remove := func() {
-			background := metav1.DeletePropagationBackground
-			NoError(t, s.client.BatchV1().Jobs("default").Delete(t.Context(), "a", metav1.DeleteOptions{PropagationPolicy: &background}))
+			NoError(t, s.client.BatchV1().Jobs("default").Delete(t.Context(), "a", metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}))
 		}
 		remove()
 		w.ended(1, "kubectl jobfate: the Job was deleted\n")

@@ -68,9 +68,8 @@ func TestRecipes(t *testing.T) {
 		t.Errorf("%d files, of which no command uses %v; want at least 10, all used", files, unused)
 	}
 	text := console.Text(page)
-	if all := strings.Count(text, "\n```yaml\n") + strings.Count(text, "\n```console\n"); all != blocks {
-		t.Errorf("%d blocks are YAML or commands, and %d of them name a file or are run", all, blocks)
-	}
+	all := strings.Count(text, "\n```yaml\n") + strings.Count(text, "\n```console\n")
+	Same(t, "blocks of YAML or commands that name a file or are run", blocks, all)
 }
 
 // simulateConcept plays what docs/concepts.md shows.

@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -77,9 +76,7 @@ func TestFitting(t *testing.T) {
 		{"lines that just fit", "a\nb\nc\n", 80, 4, []string{"a", "b", "c"}},
 		{"no room at all", "ab\nc\n", 0, 0, []string{"… 3 more lines"}},
 	} {
-		if got := fitting(tc.text, tc.width, tc.height); !slices.Equal(got, tc.want) {
-			t.Errorf("%s: got %q, want %q", tc.reason, got, tc.want)
-		}
+		Same(t, tc.reason, fitting(tc.text, tc.width, tc.height), tc.want)
 	}
 }
 
@@ -99,9 +96,7 @@ func TestFollowReplaces(t *testing.T) {
 	}
 	NoError(t, f.End(v))
 	writes := stdout.Take()
-	if len(writes) != 3 {
-		t.Fatalf("got %d writes, want 3", len(writes))
-	}
+	Same(t, "writes", len(writes), 3)
 	lines := 0 // of the last write
 	for i, write := range writes {
 		up, rest, _ := strings.Cut(strings.TrimPrefix(write, hold), "CreatingPods")

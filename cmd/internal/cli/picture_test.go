@@ -12,8 +12,7 @@ import (
 )
 
 func at(seconds int) *simulation.Time {
-	t := simulation.Time(seconds) * simulation.Time(time.Second)
-	return &t
+	return new(simulation.Time(seconds) * simulation.Time(time.Second))
 }
 
 // TestCurve counts pods: one from 10s to 30s, one from before the start until 20s, one that
@@ -62,8 +61,7 @@ func TestMarks(t *testing.T) {
 
 // TestPods checks the texts in the picture that do not depend on colours.
 func TestPods(t *testing.T) {
-	code := int32(137)
-	pods := []simulation.Pod{{Name: "a", Created: 0, Started: at(1), Ended: at(40), Outcome: simulation.PodFailed, ExitCode: &code},
+	pods := []simulation.Pod{{Name: "a", Created: 0, Started: at(1), Ended: at(40), Outcome: simulation.PodFailed, ExitCode: new(int32(137))},
 		{Name: "b", Created: *at(41), Started: at(42), Lost: at(50), Outcome: simulation.PodUnfinished}}
 	r := &simulation.Result{Took: *at(100), Lanes: []simulation.Lane{{Pods: pods}}}
 	picture := drawing([]timeline{{Result: r, indexed: true}})

@@ -265,9 +265,7 @@ func TestEachWrittenDocumentIsRead(t *testing.T) {
 			place, value, _ := strings.Cut(o, " {")
 			got[i] = place[:strings.LastIndexByte(place[:strings.LastIndexByte(place, ':')], ':')] + " {" + value
 		}
-		if strings.Join(got, "\n") != strings.Join(want, "\n") {
-			t.Fatalf("got\n%s\nwant\n%s\nof\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"), input)
-		}
+		Same(t, input, got, want)
 	})
 }
 
@@ -311,9 +309,7 @@ func TestInOrder(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 1000} {
 		var got []int
 		for i, square := range inOrder(n, func(i int) int { return i * i }) {
-			if square != i*i {
-				t.Fatalf("got %d for %d, want %d", square, i, i*i)
-			}
+			Same(t, fmt.Sprint("the square of ", i), square, i*i)
 			got = append(got, i)
 		}
 		if len(got) != n || !slices.IsSorted(got) {

@@ -59,8 +59,7 @@ var changes = map[string]func(pod *corev1.Pod, now time.Time, since time.Duratio
 		pod.Status.ContainerStatuses[0].State.Terminated = &end
 	},
 	"terminating": func(pod *corev1.Pod, now time.Time, d time.Duration) {
-		at, grace := metav1.NewTime(now.Add(30*time.Second-d)), int64(30)
-		pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = &at, &grace
+		pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = new(metav1.NewTime(now.Add(30*time.Second-d))), new(int64(30))
 	},
 }
 

@@ -141,8 +141,7 @@ func (p *play) resume(pod *corev1.Pod) {
 		}
 	case pod.DeletionTimestamp != nil:
 		grace := ofSeconds(*cmp.Or(pod.DeletionGracePeriodSeconds, new(int64)))
-		since := p.timeOf(pod.DeletionTimestamp.Add(-grace))
-		l.pod().Terminating = &since
+		l.pod().Terminating = new(p.timeOf(pod.DeletionTimestamp.Add(-grace)))
 		if stuck == "" {
 			p.stopping(l, max(0, int64(pod.DeletionTimestamp.Sub(p.start).Seconds())))
 		}

@@ -92,9 +92,7 @@ func TestLive(t *testing.T) {
 					t.Errorf("from %s on: it ended at %s, want about %s", at, took, want.Took)
 				}
 				live.Pods = slices.DeleteFunc(live.Pods, func(pod *corev1.Pod) bool { return len(pod.Finalizers) == 0 })
-				if got := played(t, job, s, Settings{Live: live}); ended(got) != ended(want) {
-					t.Errorf("from %s on, when the pods that have been counted are gone: got %s\nwant %s", at, ended(got), ended(want))
-				}
+				podtest.Same(t, fmt.Sprintf("from %s on, without the pods that have been counted", at), ended(played(t, job, s, Settings{Live: live})), ended(want))
 				podtest.Same(t, fmt.Sprintf("from %s on: the status that was given", at), job.Status, before.Status)
 			}
 		})

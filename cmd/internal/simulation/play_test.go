@@ -128,9 +128,7 @@ func TestScripts(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", d.Pos, err)
 			}
-			if diff := gocmp.Diff(before, job); diff != "" {
-				t.Errorf("%s: the Job was changed:\n%s", d.Pos, diff)
-			}
+			podtest.Same(t, d.Pos+": the Job", job, before)
 			again, err := Play(job, s, Settings{})
 			if diff := gocmp.Diff(got, again); err != nil || diff != "" {
 				t.Errorf("%s: the second time: got %v and\n%s\nwant the same", d.Pos, err, diff)

@@ -126,8 +126,7 @@ func (p *play) startPod(l *simPod) {
 		return
 	}
 	p.cluster.Start(l.uid)
-	now := p.now()
-	l.pod().Started = &now
+	l.pod().Started = new(p.now())
 	p.scheduleExit(l, 0)
 }
 

@@ -58,9 +58,8 @@ func (p *play) watchPod(l *simPod, old, pod *corev1.Pod) {
 	case pod != nil && cluster.HasEnded(pod):
 		p.ended(l, pod, p.now())
 	case pod != nil && old.DeletionTimestamp == nil && pod.DeletionTimestamp != nil:
-		now, grace := p.now(), *pod.DeletionGracePeriodSeconds
-		l.pod().Terminating = &now
-		p.stopping(l, grace)
+		l.pod().Terminating = new(p.now())
+		p.stopping(l, *pod.DeletionGracePeriodSeconds)
 	}
 }
 
