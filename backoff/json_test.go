@@ -22,7 +22,7 @@ func TestPolicy_JSON(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), &got); err != nil || got != want {
 			t.Errorf("%s is %+v, %v, want %+v", text, got, err, want)
 		}
-		Same(t, fmt.Sprintf("%+v, stored", want), string(Must(json.Marshal(want))), text)
+		Same(t, fmt.Sprintf("%+v, stored", want), ToJSON(want), text)
 	}
 	kept := backoff.Policy{Base: time.Second}
 	for _, text := range []string{`{"base":1000000000}`, `{"base":"soon"}`, `[]`} {

@@ -1,7 +1,6 @@
 package decide
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"testing"
@@ -14,14 +13,6 @@ import (
 	"github.com/jobfate/jobfate/backoff"
 	. "github.com/jobfate/jobfate/internal/podtest"
 )
-
-func toJSON(v any) string {
-	text, err := json.MarshalIndent(v, "", " ")
-	if err != nil {
-		panic(err)
-	}
-	return string(text)
-}
 
 // With any value of Creations, between none and all of the pods count as created.
 func TestClose_impossibleCounts(t *testing.T) {
@@ -39,7 +30,7 @@ func TestClose_impossibleCounts(t *testing.T) {
 		{Undone{Creations: 100}, 1},
 	} {
 		if r := d.Revise(test.done); !r.made.changed || r.made.status.Active != test.active {
-			t.Errorf("%+v: status %s, want %d active", test.done, toJSON(r.made.status), test.active)
+			t.Errorf("%+v: status %s, want %d active", test.done, ToJSON(r.made.status), test.active)
 		}
 	}
 }
@@ -97,7 +88,7 @@ func TestSettle_succeededOfIndexedJobs(t *testing.T) {
 		d := s.outcome(t)
 		st := d.Settle(UIDsOf(d.Strip)...).Status
 		if st == nil || st.Succeeded != 1 || st.CompletedIndexes != "0" || len(st.UncountedTerminatedPods.Succeeded) != 0 {
-			t.Errorf("settled%s: %s, want 1 succeeded, index 0 completed and an empty list", limit, toJSON(st))
+			t.Errorf("settled%s: %s, want 1 succeeded, index 0 completed and an empty list", limit, ToJSON(st))
 		}
 	}
 }
@@ -118,7 +109,7 @@ func TestSettle_aStuckCounterIsNotTooManySucceededPods(t *testing.T) {
 		settled := s.outcome(t).Settle()
 		got := Each(settled.Events, func(e Event) string { return e.Reason })
 		if !settled.Finished || settled.Status.Succeeded != 2 || !slices.Equal(got, want) {
-			t.Errorf("%s: finished %t, events %v, status %s; want the end with %v and 2 succeeded", mode, settled.Finished, got, toJSON(settled.Status), want)
+			t.Errorf("%s: finished %t, events %v, status %s; want the end with %v and 2 succeeded", mode, settled.Finished, got, ToJSON(settled.Status), want)
 		}
 	}
 }

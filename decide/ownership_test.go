@@ -34,7 +34,7 @@ func TestSettle_keepsWhatTheCallerAdds(t *testing.T) {
 	d.Status.Conditions = append(d.Status.Conditions, Yes("Checked"))
 	settled := d.Settle("a").Status
 	if n := len(settled.Conditions); n != 1 || settled.Conditions[0].Type != "Checked" || settled.Failed != 1 {
-		t.Errorf("got %s, want one failure and the condition Checked", toJSON(settled))
+		t.Errorf("got %s, want one failure and the condition Checked", ToJSON(settled))
 	}
 }
 

@@ -90,7 +90,7 @@ func reaches(t *testing.T, p *group.Policy, members []group.Member) (most int32)
 			f := group.Failure{Member: members[i/2], Attempt: state.Attempt(members[i/2]), Class: []string{"0", "1"}[i%2]}
 			got := Must(d.Decide(state, []group.Failure{f}, noon))
 			next := got.State.Resume()
-			if text := textOf(next); !seen[text] {
+			if text := ToJSON(next); !seen[text] {
 				seen[text], todo = true, append(todo, next)
 			}
 		}
@@ -159,7 +159,7 @@ func TestDecide_restartsAreBounded(t *testing.T) {
 		}
 		most, bounded := mostRestarts(p, members)
 		if !bounded && !windows {
-			t.Fatalf("Check accepts restarts without end: %s", textOf(p))
+			t.Fatalf("Check accepts restarts without end: %s", ToJSON(p))
 		}
 		d := Must(group.NewDecider(p))
 		restarted, state := map[string][]time.Time{}, group.State{}
@@ -171,7 +171,7 @@ func TestDecide_restartsAreBounded(t *testing.T) {
 			}
 			state = next
 			if n := state.Restarts(); bounded && n > most {
-				t.Fatalf("%d restarts, the bound is %d: %s", n, most, textOf(state))
+				t.Fatalf("%d restarts, the bound is %d: %s", n, most, ToJSON(state))
 			}
 			if got.Step >= 0 && restarts(p.Rules[got.Rule].Steps[got.Step]) {
 				withinWindows(t, p, got, at(call), restarted)

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/group"
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 // cluster is an API server with a group: its owner, and one object for each member at most.
@@ -300,7 +301,7 @@ func TestDriver_refuses(t *testing.T) {
 	for owner, gone := range map[*group.Owner]bool{{State: old}: true, {UID: "owner", Deleting: true, State: old}: true, {UID: "owner", State: group.State{Version: 2}}: false} {
 		view := c.view()
 		view.Owner = *owner
-		if got, r := synced(&d, c, view, faultless), d.Result(); got != "" || r.Gone != gone || (r.Err == nil) != gone || textOf(r.Plan.State) != textOf(owner.State) {
+		if got, r := synced(&d, c, view, faultless), d.Result(); got != "" || r.Gone != gone || (r.Err == nil) != gone || ToJSON(r.Plan.State) != ToJSON(owner.State) {
 			t.Errorf("sent %s, %v, gone %v", got, r.Err, r.Gone)
 		}
 	}

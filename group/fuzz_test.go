@@ -28,15 +28,15 @@ func FuzzCheck(f *testing.F) {
 			t.Fatalf("Check: %v, NewDecider: %v", errs, err)
 		}
 		lenient, dropped := p.Lenient(field.NewPath("spec"))
-		if err := lenient.Check(nil, nil).ToAggregate(); err != nil || textOf(dropped) != textOf(errs) {
+		if err := lenient.Check(nil, nil).ToAggregate(); err != nil || ToJSON(dropped) != ToJSON(errs) {
 			t.Fatalf("Lenient: %v, it drops %v, want %v", err, dropped, errs)
 		}
-		if textOf(before) != textOf(&p) || len(errs) == 0 && textOf(lenient) != textOf(before) {
+		if ToJSON(before) != ToJSON(&p) || len(errs) == 0 && ToJSON(lenient) != ToJSON(before) {
 			t.Fatal("Check or Lenient has changed the policy")
 		}
 		var again group.Policy
-		if text := textOf(&p); len(errs) == 0 && (json.Unmarshal([]byte(text), &again) != nil || textOf(&again) != text) {
-			t.Fatalf("%s is read as %s", text, textOf(&again))
+		if text := ToJSON(&p); len(errs) == 0 && (json.Unmarshal([]byte(text), &again) != nil || ToJSON(&again) != text) {
+			t.Fatalf("%s is read as %s", text, ToJSON(&again))
 		}
 	})
 }
@@ -54,18 +54,18 @@ func FuzzDecideJSON(f *testing.F) {
 		}
 		before := s.DeepCopy()
 		got, err := group.Decide(&p, s, []group.Failure{fail}, noon)
-		Same(t, "the state afterwards", textOf(&s), textOf(before))
+		Same(t, "the state afterwards", ToJSON(&s), ToJSON(before))
 		if err != nil {
 			var old *group.OldStateError
 			var newer *group.UnknownVersionError
-			if p.Check(nil, nil) == nil && !errors.As(err, &old) && !errors.As(err, &newer) || got.Changed || textOf(got.State) != textOf(before) {
-				t.Fatalf("%v: %s", err, textOf(got))
+			if p.Check(nil, nil) == nil && !errors.As(err, &old) && !errors.As(err, &newer) || got.Changed || ToJSON(got.State) != ToJSON(before) {
+				t.Fatalf("%v: %s", err, ToJSON(got))
 			}
 			return
 		}
 		open := s.Phase == "" && fail.Attempt == s.Attempt(fail.Member) && !s.Left(fail.Member)
 		if open != got.Changed || open != (got.Action != "") || got.Open != 0 {
-			t.Fatalf("open: %v, got %s", open, textOf(got))
+			t.Fatalf("open: %v, got %s", open, ToJSON(got))
 		}
 		next := stored(got.State)
 		for _, m := range append(members, fail.Member) {
@@ -74,7 +74,7 @@ func FuzzDecideJSON(f *testing.F) {
 			}
 		}
 		if again, err := group.Decide(&p, next, []group.Failure{fail}, noon); err != nil || again.Changed {
-			t.Fatalf("the failure decides twice: %s, %v", textOf(again), err)
+			t.Fatalf("the failure decides twice: %s, %v", ToJSON(again), err)
 		}
 	})
 }

@@ -1,7 +1,6 @@
 package group_test
 
 import (
-	"encoding/json"
 	"strconv"
 	"strings"
 	"testing"
@@ -59,15 +58,7 @@ func rulesOf(text string) (rules []group.Rule) {
 }
 
 // stored returns the state that is read after one was written.
-func stored(s group.State) group.State { return stateOf(string(Must(json.Marshal(s)))) }
-
-func textOf(v any) string {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return err.Error()
-	}
-	return string(text)
-}
+func stored(s group.State) group.State { return stateOf(ToJSON(s)) }
 
 func times(seconds ...int) (list []metav1.Time) {
 	for _, s := range seconds {

@@ -37,11 +37,11 @@ func TestLenient(t *testing.T) {
 			`{rules: [{steps: [{action: FailGroup}]}]}`, "spec.budgets[0].max spec.budgets[1].name"},
 	} {
 		p := uncheckedPolicy(tc.policy)
-		before := textOf(p)
+		before := ToJSON(p)
 		got, errs := p.Lenient(field.NewPath("spec"))
-		Same(t, name, textOf(got), textOf(policyOf(t, tc.want)))
+		Same(t, name, ToJSON(got), ToJSON(policyOf(t, tc.want)))
 		Same(t, name+": errors at", fieldsOf(errs), tc.fields)
-		Same(t, name+": the policy", textOf(p), before)
+		Same(t, name+": the policy", ToJSON(p), before)
 	}
 	if p, errs := (*group.Policy)(nil).Lenient(nil); p != nil || errs != nil {
 		t.Errorf("no policy: %v, %v", p, errs)

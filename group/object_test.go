@@ -63,10 +63,10 @@ func TestNested_failure(t *testing.T) {
 func TestState_Finish(t *testing.T) {
 	state := group.State{Group: group.Part{Restarts: 2}}
 	failed := state.Finish(group.Failed, "Invalid", noon)
-	Same(t, "the state", textOf(failed), `{"version":1,"phase":"Failed","end":{"reason":"Invalid","time":"2026-05-01T12:00:00Z"},"group":{"restarts":2}}`)
+	Same(t, "the state", ToJSON(failed), `{"version":1,"phase":"Failed","end":{"reason":"Invalid","time":"2026-05-01T12:00:00Z"},"group":{"restarts":2}}`)
 	Same(t, "a suspended group that fails", (group.State{Phase: group.Suspended}).Finish(group.Failed, "Invalid", noon).Phase, group.Failed)
-	if again := failed.Finish(group.Complete, "Other", at(9)); textOf(again) != textOf(failed) || state.End != nil {
-		t.Errorf("the end has changed: %s, %s", textOf(again), textOf(state))
+	if again := failed.Finish(group.Complete, "Other", at(9)); ToJSON(again) != ToJSON(failed) || state.End != nil {
+		t.Errorf("the end has changed: %s, %s", ToJSON(again), ToJSON(state))
 	}
 }
 
@@ -151,7 +151,7 @@ func TestNested_laws(t *testing.T) {
 				return
 			}
 			if changes == 0 || round > 300 {
-				t.Fatalf("the group does not end: %s", textOf(outer.owner.State))
+				t.Fatalf("the group does not end: %s", ToJSON(outer.owner.State))
 			}
 		}
 	}

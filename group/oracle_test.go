@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate/group"
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 // past is a decision about a failure.
@@ -129,7 +130,7 @@ func (h *history) decide(failures []group.Failure, now time.Time) (rule, step in
 		if c := a.At.Compare(b.At); c != 0 {
 			return c
 		}
-		return strings.Compare(textOf(key(a)), textOf(key(b)))
+		return strings.Compare(ToJSON(key(a)), ToJSON(key(b)))
 	})
 	rule, step, decided = -1, -1, past{failure: open[0], action: group.FailGroup}
 	for r := len(h.policy.Rules) - 1; r >= 0; r-- { // the first rule overwrites the others

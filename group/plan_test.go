@@ -130,8 +130,8 @@ func TestMakePlan_oldState(t *testing.T) {
 		{group.State{}, "0@3 Complete gone"}, {one, "1@2 Running"}, {suspended, "0@3 Running"},
 	} {
 		p, err := group.MakePlan(policy, tc.state, jobsOf(tc.jobs), noon)
-		if old := new(group.OldStateError); !errors.As(err, &old) || textOf(p.State) != textOf(tc.state) || planText(&p) != string(p.Phase()) || p.Rule != -1 {
-			t.Errorf("%s after %s: %s, %v, want an *OldStateError and no plan", tc.jobs, textOf(tc.state), planText(&p), err)
+		if old := new(group.OldStateError); !errors.As(err, &old) || ToJSON(p.State) != ToJSON(tc.state) || planText(&p) != string(p.Phase()) || p.Rule != -1 {
+			t.Errorf("%s after %s: %s, %v, want an *OldStateError and no plan", tc.jobs, ToJSON(tc.state), planText(&p), err)
 		}
 	}
 	Must(group.MakePlan(policy, group.State{}, []group.Object{&object{Member: members[0], attempt: 3}}, noon)) // it does not exist
@@ -143,7 +143,7 @@ func TestMakePlan_oldState(t *testing.T) {
 	for range jobs { // the attempts of the state are raised: the Jobs stay
 		old := new(group.OldStateError)
 		if _, err := group.MakePlan(policy, state, jobs, noon); !errors.As(err, &old) {
-			t.Fatalf("%s: %v, want an *OldStateError", textOf(state), err)
+			t.Fatalf("%s: %v, want an *OldStateError", ToJSON(state), err)
 		}
 		part := state.Members[old.Member.Name]
 		part.Restarts += old.Attempt - old.State
@@ -160,14 +160,14 @@ func TestMakePlan_oldState(t *testing.T) {
 func TestMakePlan_changesNothing(t *testing.T) {
 	suspended := group.State{Phase: group.Suspended, Group: group.Part{Restarts: 1}}
 	if p, err := group.MakePlan(nil, suspended, jobsOf("0@2 Failed"), noon); err == nil || p.State.Phase != group.Suspended {
-		t.Errorf("an old state: %s, %v, want the state as it was", textOf(p.State), err)
+		t.Errorf("an old state: %s, %v, want the state as it was", ToJSON(p.State), err)
 	}
 	refused := &group.Policy{Rules: []group.Rule{{}}}
 	if p, err := group.MakePlan(refused, suspended, jobsOf("0@1 Failed"), noon); err == nil || p.State.Phase != group.Suspended {
-		t.Errorf("an invalid policy: %s, %v, want the state as it was", textOf(p.State), err)
+		t.Errorf("an invalid policy: %s, %v, want the state as it was", ToJSON(p.State), err)
 	}
 	p := Must(group.MakePlan(nil, group.State{}, jobsOf("0 Complete, 1 Complete"), noon))
-	Same(t, "the first state that is stored, that of the end", textOf(p.State),
+	Same(t, "the first state that is stored, that of the end", ToJSON(p.State),
 		`{"version":1,"phase":"Complete","end":{"reason":"AllSucceeded","time":"2026-05-01T12:00:00Z"}}`)
 	p = Must(group.MakePlan(nil, group.State{}, nil, noon))
 	Same(t, "no members: changed, phase", Pair(p.Changed, p.State.Phase), Pair(false, group.Phase("")))

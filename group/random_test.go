@@ -88,7 +88,7 @@ func drawPolicy(t *rapid.T) *group.Policy {
 		p.Rules[n-1] = group.Rule{Steps: p.Rules[n-1].Steps}
 	}
 	// Nothing is behind a rule without requirements.
-	if i := slices.IndexFunc(p.Rules, func(r group.Rule) bool { return textOf(group.Rule{Steps: r.Steps}) == textOf(r) }); i >= 0 {
+	if i := slices.IndexFunc(p.Rules, func(r group.Rule) bool { return ToJSON(group.Rule{Steps: r.Steps}) == ToJSON(r) }); i >= 0 {
 		p.Rules = p.Rules[:i+1]
 	}
 	if p.Check(nil, nil) != nil { // a step empties all budgets that it charges
@@ -148,8 +148,8 @@ func lives(t *rapid.T) {
 		if again.Open /= 2; again.Action != "" && cmp.Equal(other[again.Position], got.Failure) {
 			again.Position = got.Position
 		}
-		if err != nil || textOf(again) != textOf(got) {
-			t.Fatalf("another order: %s, %v\n%s", textOf(again), err, textOf(got))
+		if err != nil || ToJSON(again) != ToJSON(got) {
+			t.Fatalf("another order: %s, %v\n%s", ToJSON(again), err, ToJSON(got))
 		}
 		history := *h
 		checkDecision(t, h, failures, got, at(now))
@@ -163,20 +163,20 @@ func lives(t *rapid.T) {
 		if rapid.IntRange(0, 9).Draw(t, "forgets") == 0 {
 			state, h.lost[len(h.past)] = books.forgotten(state), true
 		}
-		if n, limit := len(textOf(state)), group.StateSize(policy, members); n > limit {
-			t.Fatalf("the state has %d bytes, StateSize says %d: %s", n, limit, textOf(state))
+		if n, limit := len(ToJSON(state)), group.StateSize(policy, members); n > limit {
+			t.Fatalf("the state has %d bytes, StateSize says %d: %s", n, limit, ToJSON(state))
 		}
 		if got.Action != "" {
 			once, err := decider.Decide(state, []group.Failure{got.Failure}, at(now))
 			if err != nil || once.Changed || once.Action != "" {
-				t.Fatalf("the failure decides twice: %s, %v", textOf(once), err)
+				t.Fatalf("the failure decides twice: %s, %v", ToJSON(once), err)
 			}
 		}
 	}
 	f := group.Failure{Member: members[0], Attempt: state.Attempt(members[0]) + 1}
 	got, err := decider.Decide(state, []group.Failure{f}, at(now))
-	if old := new(group.OldStateError); !errors.As(err, &old) || old.Attempt != f.Attempt || got.Changed || textOf(got.State) != textOf(state) {
-		t.Fatalf("a failure of a later attempt: %s, %v", textOf(got), err)
+	if old := new(group.OldStateError); !errors.As(err, &old) || old.Attempt != f.Attempt || got.Changed || ToJSON(got.State) != ToJSON(state) {
+		t.Fatalf("a failure of a later attempt: %s, %v", ToJSON(got), err)
 	}
 }
 
@@ -215,7 +215,7 @@ func checkDecision(t *rapid.T, h *history, failures []group.Failure, got group.D
 		matched.Position = slices.Index(failures, open[matched.Position])
 	}
 	if matched != want.Match || err != nil {
-		t.Fatalf("FirstMatch: %s, %v, want %s", textOf(matched), err, textOf(want.Match))
+		t.Fatalf("FirstMatch: %s, %v, want %s", ToJSON(matched), err, ToJSON(want.Match))
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Fatalf("(-oracle +got)\n%s\nhistory %+v", diff, h.past)

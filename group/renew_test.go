@@ -50,7 +50,7 @@ func TestDecide_renewed(t *testing.T) {
 		plan := Must(group.MakePlan(p, state, []group.Object{o}, noon))
 		got := string(plan.Action)
 		if got == "RestartGroup" {
-			_, kept, _ := strings.Cut(textOf(plan.State.Group.Used["x"]), `{"count":1,`)
+			_, kept, _ := strings.Cut(ToJSON(plan.State.Group.Used["x"]), `{"count":1,`)
 			_, got, _ = strings.Cut(plan.Message(), "; ")
 			got += " " + strings.TrimSuffix(kept, "}")
 		}
@@ -59,14 +59,14 @@ func TestDecide_renewed(t *testing.T) {
 	// The progress of several restarts adds up.
 	d := decideAll(t, `{budgets: [{name: x, max: 3, renew: {progress: 10}}], rules: [{steps: [{action: RestartGroup, charges: [x]}]}]}`,
 		group.Failure{At: noon, Progress: 1}, group.Failure{At: noon, Progress: 8}, group.Failure{At: noon, Progress: 12})
-	Same(t, "progress in two restarts", textOf(d.Renewed), `[{"Budget":"x","Quiet":0,"Progress":11}]`)
+	Same(t, "progress in two restarts", ToJSON(d.Renewed), `[{"Budget":"x","Quiet":0,"Progress":11}]`)
 	// A restart of the group renews too. The next charge then renews nothing, and no progress is
 	// counted twice.
 	d = decideAll(t, `{budgets: [{name: x, per: Member, max: 3, renew: {withGroup: true, quiet: 1m, progress: 1}}],
 		rules: [{onClasses: [A], steps: [{action: RestartMember, charges: [x]}]}, {steps: [{action: RestartGroup}]}]}`,
 		group.Failure{Member: members[0], At: noon, Class: "A", Progress: 5}, group.Failure{At: at(1)},
 		group.Failure{Member: members[0], At: at(99), Class: "A", Progress: 3})
-	if got := textOf(d.State.Members["a-0"].Used["x"]); d.Renewed != nil || got != `{"count":1,"quietSince":"2026-05-01T12:01:39Z","progress":5}` {
+	if got := ToJSON(d.State.Members["a-0"].Used["x"]); d.Renewed != nil || got != `{"count":1,"quietSince":"2026-05-01T12:01:39Z","progress":5}` {
 		t.Errorf("after a restart of the group: %v, %s", d.Renewed, got)
 	}
 }
@@ -145,5 +145,5 @@ func (all accounts) forgotten(s group.State) group.State {
 	for _, a := range all {
 		a.lost, a.progress, a.last = true, 0, time.Time{}
 	}
-	return FromJSON[group.State](baselines.ReplaceAll([]byte(textOf(s)), nil))
+	return FromJSON[group.State](baselines.ReplaceAll([]byte(ToJSON(s)), nil))
 }

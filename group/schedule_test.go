@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/group"
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 // process runs a Driver on caches of the owner and of each object that lag independently.
@@ -43,7 +44,7 @@ func (s *schedule) tell(format string, args ...any) {
 
 func (s *schedule) violated(format string, args ...any) {
 	s.Helper()
-	s.Fatalf("%s\n%s\npolicy %s\nstate %s", fmt.Sprintf(format, args...), textOf(s.story), textOf(s.cluster.owner.Policy), textOf(s.cluster.owner.State))
+	s.Fatalf("%s\n%s\npolicy %s\nstate %s", fmt.Sprintf(format, args...), ToJSON(s.story), ToJSON(s.cluster.owner.Policy), ToJSON(s.cluster.owner.State))
 }
 
 // once reports a violation if something happens twice.
@@ -297,15 +298,15 @@ func FuzzDriver(f *testing.F) {
 			c.objects[i].uid, c.objects[i].owner, c.objects[i].attempt = types.UID(fmt.Sprint(i)), c.owner.UID, int32(attempt)
 		}
 		c.objects[0].phase = group.Phase(phase)
-		before := textOf(c.owner.State)
+		before := ToJSON(c.owner.State)
 		newer := c.owner.State.Version > group.StateVersion
 		for n, most := 0, 4*len(c.objects)+4; ; n++ {
 			var d group.Driver
 			text := synced(&d, c, c.view(), faultless)
-			if (newer || d.Result().Lost != nil) && textOf(c.owner.State) != before {
+			if (newer || d.Result().Lost != nil) && ToJSON(c.owner.State) != before {
 				t.Fatalf("the state of a newer writer, or one that was lost, changes: %s", text)
 			}
-			before = textOf(c.owner.State)
+			before = ToJSON(c.owner.State)
 			if text == "" || d.Result().Err != nil {
 				return
 			}

@@ -110,7 +110,7 @@ type model struct {
 var three = []group.Member{member("a-0", "a"), member("a-1", "a"), member("b-0", "b")}
 
 func (m *model) number(s group.State) int8 {
-	text := textOf(s)
+	text := ToJSON(s)
 	if n, ok := m.byText[text]; ok {
 		return n
 	}
@@ -452,7 +452,7 @@ func (m *model) end(w world) string {
 	for i, bits := range w.decided {
 		charged = append(charged, fmt.Sprintf("%s:%b", three[i].Name, bits))
 	}
-	return textOf(m.states[w.state]) + " " + strings.Join(charged, " ")
+	return ToJSON(m.states[w.state]) + " " + strings.Join(charged, " ")
 }
 
 // Two budgets in each policy.

@@ -27,7 +27,7 @@ func TestDecide_newerState(t *testing.T) {
 		d, err := group.Decide(policyOf(t, escalating), state, failures, noon)
 		var unknown *group.UnknownVersionError
 		if !errors.As(err, &unknown) || unknown.Version != 2 || d.Changed || d.Action != "" {
-			t.Errorf("%s, %v", textOf(d), err)
+			t.Errorf("%s, %v", ToJSON(d), err)
 		}
 	}
 }
@@ -40,12 +40,12 @@ func TestState_format(t *testing.T) {
 		`"members":{"a-0":{"restarts":3,"leftAttempt":6}}}`
 	const ended = `{"version":1,"phase":"Failed","end":{"reason":"BackoffLimitExceeded","rule":"escalate","time":"2026-05-01T12:00:00Z"}}`
 	state := stateOf(text)
-	Same(t, "the state, written again", textOf(state), text)
+	Same(t, "the state, written again", ToJSON(state), text)
 	const renewed = `{"version":1,"members":{"a-0":{"restarts":1,"used":{"alone":{"count":1,"quietSince":"2026-05-01T12:00:05Z","progress":7}}}}}`
 	for _, text := range []string{ended, renewed} {
 		var s group.State
-		if err := json.Unmarshal([]byte(text), &s); err != nil || textOf(s) != text || s.End != nil && s.End.Rule != "escalate" {
-			t.Errorf("got  %s, %v\nwant %s", textOf(s), err, text)
+		if err := json.Unmarshal([]byte(text), &s); err != nil || ToJSON(s) != text || s.End != nil && s.End.Rule != "escalate" {
+			t.Errorf("got  %s, %v\nwant %s", ToJSON(s), err, text)
 		}
 	}
 	a := member("a-0", "a")
@@ -76,7 +76,7 @@ func TestStateSize(t *testing.T) {
 	text := ended(`"rule":"<&>",`) + `,` + partOf("group", `,"used":{"<b>":{"count":2}}`) +
 		`,"templates":{` + partOf("a", perTemplate) + "," + partOf("b", perTemplate) +
 		`},"members":{` + partOf("a-0", perMember) + "," + partOf("a-1", perMember) + "," + partOf("b-0", perMember) + "," + partOf("alone", perMember) + `}}`
-	Same(t, "StateSize", group.StateSize(policy, members), len(textOf(stateOf(text))))
+	Same(t, "StateSize", group.StateSize(policy, members), len(ToJSON(stateOf(text))))
 	text = ended(`"rule":"0",`) + `,"members":{` + partOf("a-0", "") + `}}`
 	restart := policyOf(t, `{rules: [{steps: [{action: RestartMember}]}]}`)
 	Same(t, "StateSize if only members are restarted", group.StateSize(restart, members[:1]), len(text))
@@ -95,10 +95,10 @@ func TestDecide_firstYears(t *testing.T) {
 	for _, year := range []int{-1, 0, 1} {
 		first := group.Failure{Member: member("a-0", "a"), At: time.Date(year, time.January, 1, 0, 0, 0, 0, time.UTC)}
 		d, err := group.Decide(hourly, group.State{}, []group.Failure{first}, noon)
-		if text := textOf(d.State); err != nil || d.Action != group.RestartGroup || strings.Contains(text, "null") {
+		if text := ToJSON(d.State); err != nil || d.Action != group.RestartGroup || strings.Contains(text, "null") {
 			t.Errorf("year %d: %s, %v", year, text, err)
 		}
-		Same(t, fmt.Sprintf("year %d, stored", year), textOf(stored(d.State)), textOf(d.State))
+		Same(t, fmt.Sprintf("year %d, stored", year), ToJSON(stored(d.State)), ToJSON(d.State))
 	}
 }
 
@@ -110,7 +110,7 @@ func TestDecide_tamperedState(t *testing.T) {
 		state := group.State{Group: group.Part{Restarts: one[0]}, Members: map[string]group.Part{"a-0": {Restarts: one[1]}}}
 		d, err := group.Decide(restart, state, []group.Failure{f}, noon)
 		if err != nil || d.Action != group.FailGroup || d.Step != -1 || state.Restarts() != math.MaxInt32 {
-			t.Errorf("a restart that cannot be counted: %s, %v", textOf(d), err)
+			t.Errorf("a restart that cannot be counted: %s, %v", ToJSON(d), err)
 		}
 	}
 	f.Attempt--
@@ -123,7 +123,7 @@ func TestDecide_tamperedState(t *testing.T) {
 	d, err := group.Decide(hourly, disordered, []group.Failure{f}, noon)
 	want := map[string]group.Use{"x": {Times: times(0, 10)}}
 	if diff := cmp.Diff(want, d.State.Group.Used); err != nil || d.Action != group.RestartGroup || diff != "" {
-		t.Errorf("times that are not in order: %s, %v\n%s", textOf(d), err, diff)
+		t.Errorf("times that are not in order: %s, %v\n%s", ToJSON(d), err, diff)
 	}
 }
 
@@ -153,15 +153,15 @@ func TestDecide_withoutNotBefore(t *testing.T) {
 	a, b := group.Failure{Member: members[0], At: noon}, group.Failure{Member: members[1], At: noon}
 	d := decideAll(t, `{budgets: [{name: x, max: 1, window: 1h, wait: true}], rules: [{steps: [{action: Leave, charges: [x]}]}]}`, a, b)
 	if d.Action != group.Leave || !d.NotBefore.IsZero() {
-		t.Errorf("a member that is left after a wait: %s, want no time", textOf(d))
+		t.Errorf("a member that is left after a wait: %s, want no time", ToJSON(d))
 	}
 	d = decideAll(t, `{rules: [{steps: [{action: RestartGroup}]}]}`, a)
 	Same(t, "a restart at once: not before", d.State.Group.NotBefore, nil)
 	const once = `{budgets: [{name: x, max: 1}], rules: [{steps: [{action: RestartMember, charges: [x], backoff: {base: 5m}}, `
 	d = decideAll(t, once+`{action: RestartMember}]}]}`, a, a)
-	Same(t, "a restart at once after one with a delay", textOf(d.State.Members["a-0"]), `{"restarts":2}`)
+	Same(t, "a restart at once after one with a delay", ToJSON(d.State.Members["a-0"]), `{"restarts":2}`)
 	if d = decideAll(t, once+`{action: Leave}]}]}`, a, a); !d.State.NotBefore(members[0]).Equal(at(300)) || !d.State.Left(members[0]) {
-		t.Errorf("a member that is left after a delay: %s, want the time of its last restart", textOf(d.State))
+		t.Errorf("a member that is left after a delay: %s, want the time of its last restart", ToJSON(d.State))
 	}
 }
 
@@ -170,7 +170,7 @@ func TestDecide_renew(t *testing.T) {
 	a := group.Failure{Member: members[0], At: noon}
 	d := decideAll(t, `{budgets: [{name: all, per: Member, max: 9}, {name: renewed, per: Member, max: 1, renew: {withGroup: true}}, {name: shared, max: 9}],
 		rules: [{steps: [{action: RestartMember, charges: [all, renewed, shared]}, {action: RestartGroup, charges: [shared]}]}]}`, a, a)
-	Same(t, "the state", textOf(d.State),
+	Same(t, "the state", ToJSON(d.State),
 		`{"version":1,"group":{"restarts":1,"used":{"shared":{"count":2}}},"members":{"a-0":{"restarts":1,"used":{"all":{"count":1}}}}}`)
 }
 
@@ -186,13 +186,13 @@ func TestDecide_inputUnchanged(t *testing.T) {
 	}
 	state := group.State{Templates: used("a"), Members: used("a-0")}
 	state.Group.Used = map[string]group.Use{"x": {Times: list[:2]}}
-	before := textOf(state)
+	before := ToJSON(state)
 	for _, class := range []string{"Leave", "Template", "Member", "Group"} {
 		f := group.Failure{Member: members[0], Attempt: 2, At: noon, Class: class}
 		if d, err := group.Decide(p, state, []group.Failure{f}, noon); err != nil || !d.Changed || d.Step != 0 {
-			t.Fatalf("%s: %s, %v", class, textOf(d), err)
+			t.Fatalf("%s: %s, %v", class, ToJSON(d), err)
 		}
-		if diff := cmp.Diff(times(-10, -20, -30), list) + cmp.Diff(before, textOf(state)); diff != "" {
+		if diff := cmp.Diff(times(-10, -20, -30), list) + cmp.Diff(before, ToJSON(state)); diff != "" {
 			t.Errorf("%s has changed the state that it was given:\n%s", class, diff)
 		}
 	}
@@ -236,7 +236,7 @@ func TestDecide_changedBudgets(t *testing.T) {
 			got = group.Use{}
 		}
 		if diff := cmp.Diff(tc.want, got); err != nil || diff != "" {
-			t.Errorf("%s: %s, %v\n%s", name, textOf(d), err, diff)
+			t.Errorf("%s: %s, %v\n%s", name, ToJSON(d), err, diff)
 		}
 	}
 	// x was a budget of members: what was charged to it is dropped when another budget of the member is charged.
@@ -245,7 +245,7 @@ func TestDecide_changedBudgets(t *testing.T) {
 	state := group.State{Members: map[string]group.Part{"a-0": {Used: map[string]group.Use{"x": {Count: 1}, "z": {Count: 1}}}}}
 	d, err := group.Decide(p, state, []group.Failure{{Member: members[0]}}, noon)
 	const want = `{"version":1,"group":{"used":{"x":{"count":1}}},"members":{"a-0":{"restarts":1,"used":{"z":{"count":2}}}}}`
-	if got := textOf(d.State); err != nil || got != want {
+	if got := ToJSON(d.State); err != nil || got != want {
 		t.Errorf("another per: %s, %v\nwant %s", got, err, want)
 	}
 }
@@ -301,7 +301,7 @@ func TestDecide_farFuture(t *testing.T) {
 	for range 800 {
 		d, err := group.Decide(p, state, []group.Failure{{Attempt: state.Attempt(group.Member{}), At: noon}}, noon)
 		if err != nil || d.Action != group.RestartGroup {
-			t.Fatalf("%s, %v", textOf(d), err)
+			t.Fatalf("%s, %v", ToJSON(d), err)
 		}
 		state = stored(d.State)
 	}
@@ -323,11 +323,11 @@ func oneByOne(t rapid.TB, d *group.Decider, state group.State, order []group.Fai
 	for _, f := range order {
 		got := Must(d.Decide(state, []group.Failure{f}, at(100)))
 		if got.Open != 0 || (got.Action == "") != (state.Phase != "" || f.Attempt < state.Attempt(f.Member) || state.Left(f.Member)) {
-			t.Fatalf("%s after %s", textOf(got), textOf(state))
+			t.Fatalf("%s after %s", ToJSON(got), ToJSON(state))
 		}
 		state = stored(got.State)
 		got.State = group.State{}
-		decisions[textOf(f.Member)] = got
+		decisions[ToJSON(f.Member)] = got
 	}
 	return state, decisions
 }
@@ -357,13 +357,13 @@ func TestDecide_split(t *testing.T) {
 			}
 		}
 		end, decisions := oneByOne(t, d, state, order)
-		Same(t, "one by one, and together", textOf(end), textOf(stored(together)))
+		Same(t, "one by one, and together", ToJSON(end), ToJSON(stored(together)))
 		other, otherwise := oneByOne(t, d, state, rapid.Permutation(order).Draw(t, "another order"))
 		for _, s := range []group.State{end, other} {
 			NoError(t, withinBudgets(policy, &s))
 		}
-		if textOf(end) != textOf(other) && !interact(policy, decisions, otherwise) {
-			t.Fatalf("nothing explains\n%s\n%s", textOf(end), textOf(other))
+		if ToJSON(end) != ToJSON(other) && !interact(policy, decisions, otherwise) {
+			t.Fatalf("nothing explains\n%s\n%s", ToJSON(end), ToJSON(other))
 		}
 	})
 }
@@ -382,7 +382,7 @@ func TestDecide_splitMatters(t *testing.T) {
 		d := Must(group.NewDecider(policyOf(t, tc.policy)))
 		ab, _ := oneByOne(t, d, group.State{}, []group.Failure{a, b})
 		ba, _ := oneByOne(t, d, group.State{}, []group.Failure{b, a})
-		Same(t, name, []string{textOf(ab), textOf(ba)}, []string{tc.ab, tc.ba})
+		Same(t, name, []string{ToJSON(ab), ToJSON(ba)}, []string{tc.ab, tc.ba})
 	}
 }
 
@@ -426,7 +426,7 @@ func withinBudgets(p *group.Policy, s *group.State) error {
 		for name, use := range part.Used {
 			i := slices.IndexFunc(p.Budgets, func(b group.Budget) bool { return b.Name == name })
 			if max(int(use.Count), len(use.Times)) > int(p.Budgets[i].Max) {
-				return fmt.Errorf("budget %s: %s", name, textOf(part))
+				return fmt.Errorf("budget %s: %s", name, ToJSON(part))
 			}
 		}
 	}

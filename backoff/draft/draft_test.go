@@ -1,7 +1,6 @@
 package draft_test
 
 import (
-	"encoding/json"
 	"math"
 	"strings"
 	"testing"
@@ -52,8 +51,8 @@ func TestConvert(t *testing.T) {
 				*value++ // the fields do not share it
 			}
 		}
-		Same(t, tc.spec, string(Must(json.Marshal(fields))), tc.want)
-		Same(t, tc.spec+", and back", string(Must(json.Marshal(Must(fields.Draft())))), tc.back)
+		Same(t, tc.spec, ToJSON(fields), tc.want)
+		Same(t, tc.spec+", and back", ToJSON(Must(fields.Draft())), tc.back)
 	}
 	fields := draft.Fields{BackoffLimit: new(int32(math.MaxInt32)), BackoffLimitPerIndex: new(int32(2))} // as defaulted
 	Same(t, "defaulted fields", Must(fields.Draft()), draft.Limit{BackoffLimit: new(int32(2)), BackoffLimitTarget: "Index"})

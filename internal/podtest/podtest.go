@@ -40,6 +40,9 @@ func FromJSON[T any](text []byte) T {
 	return *Must(v, json.Unmarshal(text, v))
 }
 
+// ToJSON returns a value as JSON.
+func ToJSON(v any) string { return string(Must(json.Marshal(v))) }
+
 // Noon is the present time of the tests.
 func Noon() time.Time { return time.Date(2026, time.May, 1, 12, 0, 0, 0, time.UTC) }
 

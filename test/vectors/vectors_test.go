@@ -67,7 +67,7 @@ func difference(t *testing.T, c *vectors.Case) string {
 	case err != nil:
 		return err.Error()
 	}
-	if text(t, c.Jobfate) != text(t, got) {
+	if ToJSON(c.Jobfate) != ToJSON(got) {
 		return "-want +got:\n" + cmp.Diff(c.Jobfate, got)
 	}
 	return decides(t, c)
@@ -77,7 +77,7 @@ func difference(t *testing.T, c *vectors.Case) string {
 // which are not part of the input of Decide.
 func decides(t *testing.T, c *vectors.Case) string {
 	s := &c.Snapshot
-	if text(t, s.Pending) != "{}" || text(t, c.Faults) != "{}" {
+	if ToJSON(s.Pending) != "{}" || ToJSON(c.Faults) != "{}" {
 		return ""
 	}
 	record := s.Backoff.Record()
@@ -97,7 +97,7 @@ func decides(t *testing.T, c *vectors.Case) string {
 	if got.Backoff = vectors.BackoffOf(d.Backoff); ended(d) {
 		got.Backoff = want.Backoff // the Machine drops it when the Job has ended
 	}
-	if text(t, want) != text(t, got) {
+	if ToJSON(want) != ToJSON(got) {
 		return "Decide, -want +got:\n" + cmp.Diff(want, got)
 	}
 	return ""
@@ -153,13 +153,6 @@ func writes(d decide.Decision) []vectors.Write {
 		w.Add(vectors.Write{Verb: verb, Pod: pod.Name})
 	}
 	return w.InOrder()
-}
-
-func text(t *testing.T, v any) string {
-	t.Helper()
-	b, err := json.Marshal(v)
-	NoError(t, err)
-	return string(b)
 }
 
 // TestReader runs the reader in Python on all cases, and its test, in which each case is changed.
