@@ -114,9 +114,7 @@ func freesHolds(t rapid.TB, job *batchv1.Job, pod *corev1.Pod) {
 	}
 	ours := ref != nil && ref.APIVersion == "batch/v1" && ref.Kind == "Job"
 	managed := job.Spec.ManagedBy == nil || *job.Spec.ManagedBy == batchv1.JobControllerName
-	finished := slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
-		return c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed)
-	})
+	finished := IsTrue(job, batchv1.JobComplete, batchv1.JobFailed)
 	tracked := pod != nil && slices.Contains(pod.Finalizers, batchv1.JobTrackingFinalizer)
 	is := ours && ref.UID == job.UID
 	var c tracking.Controller

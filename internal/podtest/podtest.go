@@ -174,6 +174,13 @@ func Has(types ...batchv1.JobConditionType) func(*batchv1.Job) {
 	}
 }
 
+// IsTrue reports whether a Job has one of the conditions with the status True.
+func IsTrue(job *batchv1.Job, types ...batchv1.JobConditionType) bool {
+	return slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
+		return c.Status == corev1.ConditionTrue && slices.Contains(types, c.Type)
+	})
+}
+
 // ExitRule adds a rule on an exit code to the pod failure policy.
 func ExitRule(action batchv1.PodFailurePolicyAction, code int32) func(*batchv1.Job) {
 	return func(job *batchv1.Job) {

@@ -11,6 +11,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
@@ -40,18 +41,11 @@ type Class struct {
 	Holds func(*batchv1.Job) bool
 }
 
-// Has reports whether one of the conditions of the Job is True.
-func Has(job *batchv1.Job, types ...batchv1.JobConditionType) bool {
-	return slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
-		return slices.Contains(types, c.Type) && c.Status == corev1.ConditionTrue
-	})
-}
-
 // Contradictory selects Jobs with conditions for both ends. The API server rejects them. The others
 // read the condition that comes first; jobfate reads them in a fixed order.
 var Contradictory = Class{"contradictory conditions", func(job *batchv1.Job) bool {
-	return Has(job, batchv1.JobFailed, batchv1.JobFailureTarget) &&
-		Has(job, batchv1.JobComplete, batchv1.JobSuccessCriteriaMet)
+	return podtest.IsTrue(job, batchv1.JobFailed, batchv1.JobFailureTarget) &&
+		podtest.IsTrue(job, batchv1.JobComplete, batchv1.JobSuccessCriteriaMet)
 }}
 
 // Ended returns Complete or Failed, or the empty text for a Job that has not ended.

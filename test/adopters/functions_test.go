@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
 	jobset "sigs.k8s.io/jobset/pkg/controllers"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/test/adopters"
 )
@@ -65,7 +66,7 @@ func compute(job *batchv1.Job) string {
 var (
 	fewerSuccesses = adopters.Class{Name: "fewer successes than completions", Holds: func(job *batchv1.Job) bool {
 		n := job.Spec.Completions
-		return adopters.Has(job, batchv1.JobComplete) && n != nil && job.Status.Succeeded < *n
+		return IsTrue(job, batchv1.JobComplete) && n != nil && job.Status.Succeeded < *n
 	}}
 	countedBefore = adopters.Class{Name: "counted before the end", Holds: func(job *batchv1.Job) bool {
 		return !jobstatus.OutcomeOf(job).Terminal() && job.Status.Succeeded >= *job.Spec.Completions
@@ -106,11 +107,11 @@ func TestFunctions(t *testing.T) {
 			Ours:   endedOrFailing,
 			Classes: []adopters.Class{
 				{Name: "complete after many failures", Holds: func(job *batchv1.Job) bool {
-					return adopters.Has(job, batchv1.JobComplete) && job.Status.Failed > *job.Spec.BackoffLimit
+					return IsTrue(job, batchv1.JobComplete) && job.Status.Failed > *job.Spec.BackoffLimit
 				}},
 				fewerSuccesses,
 				{Name: "failed within the limit", Holds: func(job *batchv1.Job) bool {
-					return adopters.Has(job, batchv1.JobFailureTarget) && job.Status.Failed <= *job.Spec.BackoffLimit
+					return IsTrue(job, batchv1.JobFailureTarget) && job.Status.Failed <= *job.Spec.BackoffLimit
 				}},
 				{Name: "work queue", Holds: func(job *batchv1.Job) bool {
 					return !jobstatus.OutcomeOf(job).Terminal() && job.Spec.Completions == nil
@@ -129,10 +130,10 @@ func TestFunctions(t *testing.T) {
 				fewerSuccesses,
 				{Name: "work queue", Holds: func(job *batchv1.Job) bool { return job.Spec.Completions == nil }},
 				{Name: "failed with enough successes", Holds: func(job *batchv1.Job) bool {
-					return adopters.Has(job, batchv1.JobFailed) && job.Status.Succeeded == *job.Spec.Completions
+					return IsTrue(job, batchv1.JobFailed) && job.Status.Succeeded == *job.Spec.Completions
 				}},
 				{Name: "more successes than completions", Holds: func(job *batchv1.Job) bool {
-					return adopters.Has(job, batchv1.JobComplete) && job.Status.Succeeded > *job.Spec.Completions
+					return IsTrue(job, batchv1.JobComplete) && job.Status.Succeeded > *job.Spec.Completions
 				}},
 				countedBefore,
 			},

@@ -52,12 +52,6 @@ func hasFinalizer(pod *corev1.Pod) bool {
 	return pod != nil && slices.Contains(pod.Finalizers, batchv1.JobTrackingFinalizer)
 }
 
-func isTrue(job *batchv1.Job, kinds ...batchv1.JobConditionType) bool {
-	return slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
-		return c.Status == corev1.ConditionTrue && slices.Contains(kinds, c.Type)
-	})
-}
-
 func terminated(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
@@ -98,7 +92,7 @@ func countHolds(t rapid.TB, job *batchv1.Job, pods []*corev1.Pod, gone uint64) {
 			t.Errorf("%s is in Strip: not a pod of the Job, without a finalizer, or twice", pod.UID)
 		}
 	}
-	if isTrue(job, batchv1.JobComplete, batchv1.JobFailed) {
+	if IsTrue(job, batchv1.JobComplete, batchv1.JobFailed) {
 		// "If the Job has ended, Strip includes all pods, and the status does not change."
 		Same(t, "status of a Job that has ended", counted.Status, &job.Status)
 		for _, pod := range s.owned {
@@ -167,13 +161,13 @@ func recordsHold(t rapid.TB, s stated, counted counting.Counted) {
 func (s stated) stripHolds(t rapid.TB, counted counting.Counted) {
 	t.Helper()
 	spec := &s.job.Spec
-	fails := isTrue(s.job, batchv1.JobFailureTarget)
-	all := fails || isTrue(s.job, batchv1.JobSuccessCriteriaMet) || s.job.DeletionTimestamp != nil
+	fails := IsTrue(s.job, batchv1.JobFailureTarget)
+	all := fails || IsTrue(s.job, batchv1.JobSuccessCriteriaMet) || s.job.DeletionTimestamp != nil
 	succeeded, failed := listsOf(counted.Status)
 	completed, _ := indexset.ParseDamaged(counted.Status.CompletedIndexes, math.MaxInt32)
 	policy := failurepolicy.FromAPI(spec.PodFailurePolicy)
 	for _, pod := range counted.Strip {
-		counts := s.countable(pod) || fails && !isTrue(s.job, batchv1.JobSuccessCriteriaMet)
+		counts := s.countable(pod) || fails && !IsTrue(s.job, batchv1.JobSuccessCriteriaMet)
 		switch recorded := slices.Contains(slices.Concat(succeeded, failed), pod.UID); {
 		case !all && !s.countable(pod):
 			t.Errorf("%s is in Strip, and does not count", pod.UID)
@@ -250,7 +244,7 @@ func transitionsHold(t rapid.TB, job *batchv1.Job, pods []*corev1.Pod) {
 	if tracked.Status.Failed < job.Status.Failed || !state(job, nil).indexed && tracked.Status.Succeeded < job.Status.Succeeded {
 		t.Errorf("a counter decreases: %s", enter.Status)
 	}
-	ended := isTrue(job, batchv1.JobComplete, batchv1.JobFailed) || job.Status.UncountedTerminatedPods != nil
+	ended := IsTrue(job, batchv1.JobComplete, batchv1.JobFailed) || job.Status.UncountedTerminatedPods != nil
 	leave := counting.LeaveTracking(job, pods, names)
 	for _, pod := range pods {
 		enters, leaves := slices.Contains(patched(enter), podUID(pod)), slices.Contains(patched(leave), podUID(pod))
