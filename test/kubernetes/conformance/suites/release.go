@@ -125,10 +125,6 @@ func (t toolchain) read(ctx context.Context, dir string, into any, args ...strin
 // goMod has the fields of the output of go mod edit -json that are used here.
 type goMod struct {
 	Go      string
-	Require []struct {
-		Path, Version string
-		Indirect      bool
-	}
 	Replace []struct {
 		Old, New struct{ Path, Version string }
 	}
