@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/validation/defaulting"
 )
 
@@ -40,9 +41,9 @@ func TestCreateNameIsALabel(t *testing.T) {
 				j.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "x"}}
 			},
 		},
-		{name: "Indexed", length: 61, edit: indexedJob(10)},
+		{name: "Indexed", length: 61, edit: Indexed(10)},
 		{
-			name: "Indexed, too long for a host name", length: 62, edit: indexedJob(10),
+			name: "Indexed, too long for a host name", length: 62, edit: Indexed(10),
 			want: []string{"metadata.name: Invalid value: will not able to create pod with invalid DNS label: " + strings.Repeat("a", 62) + "-9"},
 		},
 	} {
@@ -73,9 +74,9 @@ func TestCreateGenerateName(t *testing.T) {
 		{name: "a prefix that is cut", length: 249},
 		{name: "the longest prefix", length: 253},
 		{name: "a longer prefix", length: 254, want: "metadata.generateName: Invalid value: "},
-		{name: "Indexed, with the longest host name", length: 56, edit: indexedJob(10)},
-		{name: "Indexed", length: 57, edit: indexedJob(10), want: "metadata.name: Invalid value: will not able to create pod"},
-		{name: "Indexed, with a prefix that is cut", length: 253, edit: indexedJob(1), want: "metadata.name: Invalid value: will not able to create pod"},
+		{name: "Indexed, with the longest host name", length: 56, edit: Indexed(10)},
+		{name: "Indexed", length: 57, edit: Indexed(10), want: "metadata.name: Invalid value: will not able to create pod"},
+		{name: "Indexed, with a prefix that is cut", length: 253, edit: Indexed(1), want: "metadata.name: Invalid value: will not able to create pod"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			job := written()

@@ -31,18 +31,10 @@ func prepared(edits ...func(*batchv1.Job)) *batchv1.Job {
 	return job
 }
 
-// indexedJob is an edit: an Indexed Job with these completions.
-func indexedJob(completions int32) func(*batchv1.Job) {
-	return func(job *batchv1.Job) {
-		job.Spec.CompletionMode = new(batchv1.IndexedCompletion)
-		job.Spec.Completions = new(completions)
-	}
-}
-
 // perIndex is an edit: an Indexed Job with a backoff limit per index.
 func perIndex(completions int32) func(*batchv1.Job) {
 	return func(job *batchv1.Job) {
-		indexedJob(completions)(job)
+		Indexed(completions)(job)
 		job.Spec.BackoffLimitPerIndex = new(int32(1))
 	}
 }

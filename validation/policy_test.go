@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
+
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 // The longest lists that a policy may have. The other cases of policies are in testdata/create.
@@ -27,7 +29,7 @@ func TestCreatePolicy_longest(t *testing.T) {
 
 	onIndexes := func(text string) *batchv1.Job {
 		rules := []batchv1.SuccessPolicyRule{{SucceededIndexes: &text}}
-		return prepared(indexedJob(5), func(j *batchv1.Job) { j.Spec.SuccessPolicy = &batchv1.SuccessPolicy{Rules: rules} })
+		return prepared(Indexed(5), func(j *batchv1.Job) { j.Spec.SuccessPolicy = &batchv1.SuccessPolicy{Rules: rules} })
 	}
 	zeros := strings.Repeat("0", 64*1024)
 	wantErrors(t, Create(onIndexes(zeros[1:]+"1")))

@@ -56,9 +56,7 @@ func TestOptions_withoutFailIndex(t *testing.T) {
 		{Action: batchv1.PodFailurePolicyActionFailIndex, OnPodConditions: disrupted},
 		{Action: batchv1.PodFailurePolicyActionIgnore, OnExitCodes: exits},
 	}}}
-	exit := &corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{
-		{Name: "main", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1}}},
-	}}}
+	exit := Pod("a", Failed)
 	disruption := &corev1.Pod{Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}}}}
 	own := failurepolicy.FromAPI(spec.PodFailurePolicy, "A", "B", "C")
 	for name, tc := range map[string]struct {

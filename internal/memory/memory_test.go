@@ -44,10 +44,7 @@ func TestMemory_unknown(t *testing.T) {
 // A status of another process has other counters, or other UIDs in its lists. Nil and empty lists are the same. The last
 // status of another Job does not count, not even if it has the same counts.
 func TestIsForeign(t *testing.T) {
-	lists := func(succeeded, failed []types.UID) *batchv1.UncountedTerminatedPods {
-		return &batchv1.UncountedTerminatedPods{Succeeded: succeeded, Failed: failed}
-	}
-	a, b, none := []types.UID{"a"}, []types.UID{"b"}, []types.UID{}
+	lists, a, b, none := podtest.Lists, []types.UID{"a"}, []types.UID{"b"}, []types.UID{}
 	own := batchv1.JobStatus{Succeeded: 1, Failed: 2, UncountedTerminatedPods: lists(a, b)}
 	for name, test := range map[string]struct {
 		own, shown batchv1.JobStatus
