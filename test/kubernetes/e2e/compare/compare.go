@@ -17,7 +17,6 @@ package compare
 
 import (
 	"cmp"
-	"encoding/json"
 	"maps"
 	"regexp"
 	"slices"
@@ -28,6 +27,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/test/stories/script"
 )
 
@@ -77,7 +77,7 @@ func finalOf(s script.State) *final {
 		f.Pods = append(f.Pods, podOf(p, t))
 	}
 	slices.SortStableFunc(f.Pods, func(a, b pod) int {
-		return cmp.Or(cmp.Compare(a.Index, b.Index), strings.Compare(text(a), text(b)))
+		return cmp.Or(cmp.Compare(a.Index, b.Index), strings.Compare(podtest.ToJSON(a), podtest.ToJSON(b)))
 	})
 	return f
 }
@@ -161,13 +161,4 @@ func without(labels map[string]string) map[string]string {
 		}
 	}
 	return labels
-}
-
-// text returns a sort key.
-func text(p pod) string {
-	b, err := json.Marshal(p)
-	if err != nil {
-		return err.Error()
-	}
-	return string(b)
 }

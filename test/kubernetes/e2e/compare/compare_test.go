@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/test/stories/script"
 )
 
@@ -27,20 +28,8 @@ func run() script.State {
 			}},
 		},
 	}
-	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{
-			Name: "job-0-abcde", Namespace: "ns", UID: "pod-uid",
-			Annotations: map[string]string{batchv1.JobCompletionIndexAnnotation: "0"},
-			Finalizers:  []string{batchv1.JobTrackingFinalizer},
-			OwnerReferences: []metav1.OwnerReference{
-				*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job")),
-			},
-		},
-		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main"}}},
-		Status: corev1.PodStatus{Phase: corev1.PodFailed, ContainerStatuses: []corev1.ContainerStatus{{
-			Name: "main", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 5}},
-		}}},
-	}
+	pod := podtest.PodOf(job, "pod-uid", "1", podtest.Index("0"), podtest.Exit(5, now))
+	pod.Name, pod.Spec = "job-0-abcde", podtest.MinimalPodSpec()
 	return script.State{Job: job, All: map[string]*corev1.Pod{pod.Name: pod}}
 }
 

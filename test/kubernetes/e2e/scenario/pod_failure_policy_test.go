@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate/controller/live/kubelet"
+	"github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/test/kubernetes/e2e/world"
 )
 
@@ -80,20 +81,10 @@ func TestPodFailurePolicyConditionOfOtherStatus(t *testing.T) {
 func TestNamedRule(t *testing.T) {
 	t.Parallel()
 	play(t, kubelet.Always(kubelet.Fail(42)), nil, func(w *world.World) {
-		w.CreateJob(&batchv1.Job{
-			ObjectMeta: metav1.ObjectMeta{
-				Name:        world.JobName,
-				Annotations: map[string]string{"jobfate.dev/failure-rule-names": `{"0": "BadConfiguration"}`},
-			},
-			Spec: batchv1.JobSpec{
-				PodFailurePolicy: &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
-					Action: batchv1.PodFailurePolicyActionFailJob,
-					OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{
-						Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{42},
-					},
-				}}},
-			},
-		})
+		job := world.NewJob(world.JobName, nil, batchv1.JobSpec{})
+		job.Annotations = map[string]string{"jobfate.dev/failure-rule-names": `{"0": "BadConfiguration"}`}
+		podtest.ExitRule(batchv1.PodFailurePolicyActionFailJob, 42)(job)
+		w.CreateJob(job)
 		w.Until("failed=1 FailureTarget/PodFailurePolicy_BadConfiguration Failed/PodFailurePolicy_BadConfiguration")
 	}, jobfate)
 }

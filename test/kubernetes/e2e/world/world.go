@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	"github.com/jobfate/jobfate/controller/live/kubelet"
+	"github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/test/kubernetes/e2e/observe"
 	"github.com/jobfate/jobfate/test/kubernetes/e2e/proxy"
@@ -124,11 +125,11 @@ func (w *World) Create(spec batchv1.JobSpec) {
 	w.CreateJob(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: JobName}, Spec: spec})
 }
 
-// PodSpec returns the spec of a pod with one container, which is not restarted.
-func PodSpec() corev1.PodSpec {
-	containers := []corev1.Container{{Name: "main", Image: "image"}}
-	return corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: containers}
-}
+// PodSpec returns the spec of the pods of the unit tests.
+var PodSpec = podtest.MinimalPodSpec
+
+// Must fails a test if there is an error.
+var Must = podtest.NoError
 
 // NewJob returns a Job that a controller manages, with the pods of PodSpec.
 func NewJob(name string, managedBy *string, spec batchv1.JobSpec) *batchv1.Job {
@@ -282,14 +283,6 @@ func (w *World) LogOnFailure() {
 func (w *World) Must(err error) {
 	w.T.Helper()
 	Must(w.T, err)
-}
-
-// Must fails a test if there is an error.
-func Must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // The words of package script for the ends of a Job.
