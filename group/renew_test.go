@@ -94,14 +94,14 @@ func (a *account) charge(t *rapid.T, got group.Decision, now time.Time) {
 		}
 	}
 	if quiet := f.At.Sub(a.last); by.Quiet > 0 && (!known || b.Renew.Quiet == 0 || quiet < b.Renew.Quiet) {
-		t.Fatalf("%s is renewed after %v of quiet", textOf(b), quiet)
+		t.Fatalf("%s is renewed after %v of quiet", ToJSON(b), quiet)
 	}
 	if grown := f.Progress - a.progress; by.Progress > 0 && (b.Renew.Progress == 0 || grown < b.Renew.Progress) {
-		t.Fatalf("%s is renewed by a progress of %d", textOf(b), grown)
+		t.Fatalf("%s is renewed by a progress of %d", ToJSON(b), grown)
 	}
 	if by.Budget != "" {
 		if a.lost || a.charges == 0 || by.Quiet == 0 && by.Progress == 0 {
-			t.Fatalf("%s: %s after %d charges, its state was lost: %v", textOf(b), by, a.charges, a.lost)
+			t.Fatalf("%s: %s after %d charges, its state was lost: %v", ToJSON(b), by, a.charges, a.lost)
 		}
 		a.charges = 0
 	}
@@ -109,7 +109,7 @@ func (a *account) charge(t *rapid.T, got group.Decision, now time.Time) {
 		a.progress = max(a.progress, f.Progress)
 	}
 	if a.charges++; b.Window == 0 && a.charges > b.Max {
-		t.Fatalf("%s is charged %d times without a renewal", textOf(b), a.charges)
+		t.Fatalf("%s is charged %d times without a renewal", ToJSON(b), a.charges)
 	}
 	for _, moment := range []time.Time{when, got.NotBefore} {
 		if moment.After(a.last) {
