@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jobfate/jobfate/test/kubernetes/conformance/fixture"
+	"github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -54,4 +54,4 @@ func (d draw) upTo(most int) int { return d.IntN(min(most, 1+most*d.size/9) + 1)
 
 func pick[T any](d draw, values ...T) T { return values[d.IntN(len(values))] }
 
-var text = fixture.Text
+var text = podtest.ToJSON

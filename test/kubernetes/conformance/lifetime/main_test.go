@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
+	"github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/fixture"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -47,7 +48,7 @@ type uids map[types.UID]bool
 // builtin holds the finalizer, labels and annotations of the built-in Job controller.
 var builtin tracking.Keys
 
-var text, isTrue, among, chance = fixture.Text, fixture.IsTrue, fixture.Among, fixture.Chance
+var text, among, chance = podtest.ToJSON, fixture.Among, fixture.Chance
 
 func isTracking(finalizer string) bool { return finalizer == batchv1.JobTrackingFinalizer }
 

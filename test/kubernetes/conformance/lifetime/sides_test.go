@@ -2,7 +2,6 @@ package lifetime
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -17,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/decide"
+	"github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/inside"
 	"github.com/jobfate/jobfate/machine"
@@ -243,11 +243,7 @@ func (k *kubernetesSide) carryOut(l *life, c real.Call, pod *corev1.Pod) {
 			k.memory.Wrote.Pods = after.ResourceVersion
 		}
 	case real.WriteStatus:
-		var stored batchv1.JobStatus // its times have no fractions of a second
-		if err := json.Unmarshal([]byte(text(c.Status)), &stored); err != nil {
-			panic(err)
-		}
-		l.SetStatus(stored)
+		l.SetStatus(*podtest.Copied(c.Status)) // its times have no fractions of a second
 		l.wrote()
 		k.memory.Wrote.Jobs = l.Job().ResourceVersion
 	default:

@@ -35,15 +35,8 @@ var rewrite = flag.Bool("rewrite", false, "rewrite testdata/divergences.txt")
 
 const pinned = "testdata/divergences.txt"
 
-// sides returns the outcomes of both sides as text.
-func sides(name string, c *trial, them, us outcome) string {
-	return fmt.Sprintf("== %s\n---- Kubernetes\n%s\n---- jobfate\n%s\n", name, formatOutcome(c, them), formatOutcome(c, us))
-}
-
 func uncounted(succeeded, failed []types.UID) func(*trial) {
-	return onJob(func(j *batchv1.Job) {
-		j.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Succeeded: succeeded, Failed: failed}
-	})
+	return onJob(func(j *batchv1.Job) { j.Status.UncountedTerminatedPods = Lists(succeeded, failed) })
 }
 
 // conditions adds conditions of one type.
@@ -69,7 +62,8 @@ func TestDivergences(t *testing.T) {
 	for _, d := range divergent() {
 		t.Run(d.name, func(t *testing.T) {
 			us, them := mustDecide(t, d.trial), newRun(d.trial)
-			both := sides(d.name, d.trial, them.outcome, us.out)
+			both := fmt.Sprintf("== %s\n---- Kubernetes\n%s\n---- jobfate\n%s\n", d.name,
+				formatOutcome(d.trial, them.outcome), formatOutcome(d.trial, us.out))
 			got = append(got, both)
 			if hasEnded(d.name) {
 				if diff := cmp.Diff(them.outcome, us.out); diff != "" {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/internal/classify"
+	"github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/real"
 )
 
@@ -421,13 +422,8 @@ const phantom = "phantom"
 // or a terminating one for deletions because the Job ends. The pod is not counted.
 func seeInFlight(d *dispute) bool {
 	in := &d.them.in
-	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: in.Job.Namespace, Name: phantom, UID: phantom, Labels: in.Job.Spec.Template.Labels,
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(in.Job, batchv1.SchemeGroupVersion.WithKind("Job"))},
-		},
-		Status: corev1.PodStatus{Phase: corev1.PodRunning},
-	}
+	pod := podtest.PodOf(in.Job, phantom, "", podtest.Released, podtest.Phase(corev1.PodRunning))
+	pod.Name = phantom
 	completes := func(c batchv1.JobCondition) bool {
 		return c.Type == batchv1.JobSuccessCriteriaMet && c.Reason == batchv1.JobReasonCompletionsReached
 	}

@@ -5,7 +5,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
 	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/kubernetes"
@@ -21,15 +20,15 @@ func activeWhileBackingOff(d *dispute) bool {
 	if o.Action != "pods_created" || len(o.Creations) > 0 {
 		return false
 	}
-	var active int32
+	var n int32
 	for _, pod := range d.them.in.Pods {
-		if d.ours(pod) && !podutil.IsPodTerminal(pod) && pod.DeletionTimestamp == nil {
-			active++
+		if d.ours(pod) && active(pod) {
+			n++
 		}
 	}
 	return d.each(func(st *batchv1.JobStatus) bool {
-		changed := st.Active != active
-		st.Active = active
+		changed := st.Active != n
+		st.Active = n
 		return changed
 	})
 }

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/apiserver"
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/fixture"
@@ -20,7 +21,7 @@ import (
 var (
 	finished, index, failures = fixture.Exit, fixture.Index, fixture.Failures
 	ignored, isReady          = fixture.Ignored, fixture.Ready
-	text, isTrue              = fixture.Text, fixture.IsTrue
+	text, isTrue              = podtest.ToJSON, fixture.IsTrue
 )
 
 func at(seconds int) metav1.Time { return *fixture.At(seconds) }
@@ -35,10 +36,7 @@ func newTrial(change ...func(*trial)) *trial {
 			Selector: &metav1.LabelSelector{MatchLabels: labels},
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Labels: labels},
-				Spec: corev1.PodSpec{
-					RestartPolicy: corev1.RestartPolicyNever,
-					Containers:    []corev1.Container{{Name: "main", Image: "image"}},
-				},
+				Spec:       podtest.MinimalPodSpec(),
 			},
 		},
 		Status: batchv1.JobStatus{StartTime: new(at(-60)), Ready: new(int32(0)), Terminating: new(int32(0))},
@@ -69,15 +67,9 @@ func limitPerIndex(n int32) func(*trial) {
 func rule(action batchv1.PodFailurePolicyAction) func(*trial) {
 	return onJob(func(j *batchv1.Job) {
 		if j.Spec.PodFailurePolicy == nil {
-			j.Spec.PodFailurePolicy = &batchv1.PodFailurePolicy{}
 			j.Spec.PodReplacementPolicy = new(batchv1.Failed)
 		}
-		j.Spec.PodFailurePolicy.Rules = append(j.Spec.PodFailurePolicy.Rules, batchv1.PodFailurePolicyRule{
-			Action: action,
-			OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{
-				Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{1},
-			},
-		})
+		podtest.ExitRule(action, 1)(j)
 	})
 }
 

@@ -21,6 +21,7 @@ import (
 	"k8s.io/kubernetes/pkg/registry/batch/job"
 	"pgregory.net/rapid"
 
+	"github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/apiserver"
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/fixture"
 	"github.com/jobfate/jobfate/validation"
@@ -492,6 +493,6 @@ func compared(t rapid.TB, reasons []metav1.StatusCause, suffix string) []line {
 }
 
 func readable(j *batchv1.Job) string {
-	text := fixture.Text(j)
+	text := podtest.ToJSON(j)
 	return text[:min(len(text), 4000)]
 }
