@@ -43,8 +43,7 @@ func TestRequests_nameTheJob(t *testing.T) {
 // A sync waits while the Job is older than the answer to the last status write.
 func TestStaleJob(t *testing.T) {
 	job := Train(1)
-	m := New()
-	s := &server{job: job}
+	m, s := New(), &server{job: job}
 	run(t, m, fresh(job), s.answer)
 	Same(t, "requests", run(t, m, fresh(job, PodOf(job, "a", "11")), s.answer), nil)
 	Same(t, "requeue, error", Pair(m.Result().Requeue, m.Result().Err), Pair(time.Second, nil))
@@ -55,8 +54,7 @@ func TestStaleJob(t *testing.T) {
 // its version.
 func TestCreation_inFlight(t *testing.T) {
 	job := Train(1)
-	m := New()
-	s := &server{job: job}
+	m, s := New(), &server{job: job}
 	run(t, m, fresh(job), s.answer) // the pod is at version 2002
 	job = job.DeepCopy()
 	job.ResourceVersion, job.Status = "2100", *m.result.Decision.Facts().Status
@@ -151,8 +149,7 @@ func TestCreation_lostAndTheNameIsTaken(t *testing.T) {
 // After a lost status write, the Machine reads live before any write.
 func TestStatus_lost(t *testing.T) {
 	job := Train(1)
-	m := New()
-	s := &server{job: job}
+	m, s := New(), &server{job: job}
 	run(t, m, fresh(job, PodOf(job, "a", "11")), s.except(PatchStatus, refusal(apierrors.NewTimeoutError("no answer", 3))))
 	if r := m.Result(); r.Err == nil || r.RetryAfter != 3*time.Second || m.memory.Sure {
 		t.Errorf("the result is %+v, Sure = %t; want an error, 3s and false", r, m.memory.Sure)
