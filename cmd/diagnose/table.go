@@ -165,8 +165,8 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 		advice: "Raise the quota, or stop what holds it and is not needed: not all of that ends by itself.",
 		job:    heldForGood},
 	{code: "QuotaExceeded", means: "an event says that a quota rejects new pods, and none was created later",
-		advice: "Raise the quota, lower the requests or the parallelism, or wait until pods that have it, which may be " +
-			"those of this Job, end.", job: refused("exceeded quota", "insufficient quota")},
+		advice: "Raise the quota, lower the requests or the parallelism, or wait until pods that have it, which may " +
+			"be those of this Job, end.", job: refused("exceeded quota", "insufficient quota")},
 	{code: "NamespaceTerminating", means: "the API server rejects new pods, because the namespace is being deleted",
 		advice: "Create the Job in another namespace; nothing can be created in this one.",
 		job:    refused("because it is being terminated")},
@@ -260,8 +260,8 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 		advice: "Add a toleration for this taint, with its value or the operator Exists, to the pod template." +
 			templateAdvice, pod: nodesTainted},
 	{means: "the other nodes are in another place than a volume of the pods, and nodes are cordoned",
-		advice: "See who has cordoned the node, and whether it may have pods again (kubectl uncordon). Else add a node " +
-			"where the volume is.",
+		advice: "See who has cordoned the node, and whether it may have pods again (kubectl uncordon). Else add a " +
+			"node where the volume is.",
 		pod: cordoned},
 	{means: "a volume of the pods can only be on nodes of another place, by its PersistentVolume",
 		advice: "Add a node where the volume is, or let the nodeSelector match one there. Or copy the data to a new " +
@@ -397,8 +397,8 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 		advice: "Set runAsUser in the securityContext of the pod template to a number above 0, or build the image " +
 			"with such a USER." + templateAdvice, pod: waiting(configReasons, "runAsNonRoot", "non-root policy")},
 	{means: "a Secret lacks a key that a container needs, and a controller makes the Secret",
-		advice: "Correct the name of the key in the pod template, or add the key where the owner of the Secret has it " +
-			"from: what is written into the Secret by hand does not last." + templateAdvice, pod: keyOfOwner},
+		advice: "Correct the name of the key in the pod template, or add the key where the owner of the Secret has " +
+			"it from: what is written into the Secret by hand does not last." + templateAdvice, pod: keyOfOwner},
 	{means: "a Secret or a ConfigMap lacks a key that a container needs",
 		advice: "Add the key to the object that the message names: the kubelet tries again. Or correct the name of " +
 			"the key in the pod template." + templateAdvice, pod: waiting(configReasons, "couldn't find key")},
