@@ -65,7 +65,8 @@ func (f *facts) exists(namespace, message string) string {
 	if m := keyless.FindStringSubmatch(message); m != nil {
 		o := f.find(m[1], namespace, m[2])
 		has, by := keysOf(o), append(o.list("metadata", "ownerReferences"), nil)[0]
-		return textIf(len(has) > 0, "; it has "+list(has)) + textIf(by != nil, "; "+by.text("kind")+" "+by.text("name")+undone)
+		return textIf(len(has) > 0, "; it has "+list(has)) + textIf(by != nil, "; "+by.text("kind")+" "+
+			by.text("name")+undone)
 	}
 	m := missing.FindStringSubmatch(message)
 	if m == nil {

@@ -312,7 +312,8 @@ func (f *facts) howFailed(r *record, of *Digest, byRule bool) (how string, shown
 		fault := f.faultOf(r)
 		e := cmp.Or(f.systemOOM(r, fault.End), &corev1.Event{})
 		probe := cmp.Or(f.killedAsFailed(r), &corev1.Event{})
-		heap := textIf(outOfMemory(fault.End), heapOption(cmp.Or(f.containerNamed(fault.Container), &corev1.Container{})))
+		c := cmp.Or(f.containerNamed(fault.Container), &corev1.Container{})
+		heap := textIf(outOfMemory(fault.End), heapOption(c))
 		return joined("; ", f.named(r)+": "+fault.Fault+f.notExecutable(fault.Container, fault.End)+
 			textIf(fault.done != "", ", after container "+fault.done+" had succeeded"), fault.lost, fault.earlier, heap,
 			f.culpritOf(r),

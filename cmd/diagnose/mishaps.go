@@ -206,7 +206,8 @@ var mishaps = slices.Concat([]mishap{
 		"Fix what it says." + wholeLog,
 		func(_ *facts, c *found) bool {
 			end := c.signs.End // of a program that ended by itself: what was said before a signal is no cause
-			return c.container != "" && end != nil && !strings.Contains(explain.Exit(end), "SIG") && strings.TrimSpace(end.Message) != ""
+			return c.container != "" && end != nil && !strings.Contains(explain.Exit(end), "SIG") &&
+				strings.TrimSpace(end.Message) != ""
 		}},
 	{"a container says how", logAdvice, func(_ *facts, c *found) bool { return c.container != "" }},
 	{"the kubelet has rejected the pod",

@@ -229,65 +229,6 @@ func volumeUnbound(p *podFacts) (s sign) {
 	return s
 }
 
-// volumeElsewhere finds that a volume of the pod is where none of the nodes is that the pod is meant for, as far as
-// they are given.
-func volumeElsewhere(p *podFacts) sign {
-	s := unschedulable("PersistentVolume's node affinity", "volume node affinity conflict")(p)
-	if s.text == "" {
-		return s
-	}
-	var says []string
-	for _, claim := range p.f.claims(p.Pod) {
-		volume := p.f.find("PersistentVolumeClaim", p.Namespace, claim).text("spec", "volumeName")
-		for _, term := range p.f.find("PersistentVolume", "", volume).list("spec", "nodeAffinity", "required",
-			"nodeSelectorTerms") {
-			for _, is := range term.list("matchExpressions") {
-				says = append(says, p.elsewhere(claim, is))
-			}
-		}
-	}
-	if len(says) != 1 || says[0] == "" { // several claims may exclude each other
-		return sign{}
-	}
-	s.text = joined("; ", strings.TrimSuffix(s.text, "."), says[0])
-	return s
-}
-
-// elsewhere says where a claim can only be, and where the nodes are that the pod is meant for; empty if one of these is
-// there, or the place is a node.
-func (p *podFacts) elsewhere(claim string, is object) string {
-	key, values := is.text("key"), fmt.Sprint(is["values"])
-	if is.text("operator") != "In" || key == corev1.LabelHostname {
-		return ""
-	}
-	var meant []string
-	for name, node := range p.f.nodes {
-		has := node.Labels[key]
-		switch {
-		case has == "" || !p.selects(node) || !p.offers(node):
-		case mentions(values, has):
-			return ""
-		default:
-			meant = append(meant, name+" has "+has)
-		}
-	}
-	slices.Sort(meant)
-	return joined("; ", "PersistentVolumeClaim "+claim+" can only be where "+key+" "+strings.Trim(values, "[]")+" is",
-		textIf(len(p.Spec.NodeSelector) > 0, list(meant)))
-}
-
-// offers reports whether a node has the devices that the pod requests.
-func (p *podFacts) offers(node *corev1.Node) bool {
-	for i := range p.Spec.Containers {
-		for name := range p.Spec.Containers[i].Resources.Limits {
-			if strings.Contains(string(name), "/") && node.Status.Allocatable.Name(name, "").IsZero() {
-				return false
-			}
-		}
-	}
-	return true
-}
-
 // selects reports whether a node has the labels of the pod's node selector.
 func (p *podFacts) selects(node *corev1.Node) bool {
 	for key, value := range p.Spec.NodeSelector { // a Selector takes longer, for each pod and node

@@ -106,7 +106,8 @@ func heldIdle(f *facts) (c found) {
 	return c
 }
 
-// heldByRuns finds that Jobs of one CronJob, which run beside each other, take a quota that refuses the pods of the Job.
+// heldByRuns finds that Jobs of one CronJob, which run beside each other, take a quota that refuses the pods of the
+// Job.
 func heldByRuns(f *facts) (c found) {
 	m := quotaName.FindStringSubmatch(f.refusal)
 	if m == nil {
