@@ -136,21 +136,27 @@ func (f *facts) serverOf(names []string) (text, object string) {
 		switch {
 		case ready:
 		case len(pods) > 0:
-			pod := pods[0]
-			e := cmp.Or(lastEvent(f.about("Pod", pod.Namespace, pod.Name), isWarning), &corev1.Event{})
-			waits := mentions(troubleOf(pod), "ContainerCreating", "PodInitializing")
-			var claims []string
-			if speaks(troubleOf(pod), "no space left on device", "disk full") && len(pod.Spec.Volumes) > 0 {
-				claims = f.claims(pod)
-			}
-			return joined(": ", name+" is pod "+pod.Name+", which "+troubleOf(pod),
-				textIf(waits, joined(": ", e.Reason, oneLine(e.Message)))) +
-				textIf(len(claims) > 0, "; its volume is PersistentVolumeClaim "+list(claims)), "pod/" + pod.Name
+			return name + " is pod " + pods[0].Name + ", which " + f.downBecause(pods[0]), "pod/" + pods[0].Name
 		case service != nil && len(f.near.workloads) > 0:
 			return "no pod given has the labels that Service " + name + " selects", "service/" + name
 		}
 	}
 	return "", ""
+}
+
+// downBecause says why the pod of a server is not up, with what it lacks.
+func (f *facts) downBecause(pod *corev1.Pod) string {
+	trouble, cordoned := troubleOf(pod), f.taints[corev1.TaintNodeUnschedulable]
+	switch {
+	case mentions(trouble, "ContainerCreating", "PodInitializing"):
+		e := cmp.Or(lastEvent(f.about("Pod", pod.Namespace, pod.Name), isWarning), &corev1.Event{})
+		return joined(": ", trouble, e.Reason, oneLine(e.Message))
+	case mentions(trouble, "were unschedulable") && len(cordoned) > 0:
+		return trouble + "; cordoned: " + list(cordoned)
+	case speaks(trouble, "no space left on device", "disk full") && len(pod.Spec.Volumes) > 0:
+		return joined("; its volume is PersistentVolumeClaim ", trouble, list(f.claims(pod)))
+	}
+	return trouble
 }
 
 // waitsFor says what the command of a container waits for: a server that is not up, another Job that has failed, or a

@@ -38,7 +38,8 @@ func waiting(reasons []string, parts ...string) func(*podFacts) sign {
 			}
 			s.container = c.Name
 			s.text = joined(": ", c.String(), w.Reason, oneLine(steps.ReplaceAllString(text, ""))) +
-				p.f.exists(p.Namespace, text) + withoutSecrets(text, p.events) + p.f.pulled(c.Image)
+				p.f.exists(p.Namespace, text) + withoutSecrets(text, p.events) +
+				textIf(slices.Contains(imageReasons, w.Reason), p.f.pulled(c.Image))
 			return s
 		}
 		return sign{}

@@ -95,11 +95,11 @@ func (c *cronFacts) read() {
 	if c.of.Status.LastScheduleTime != nil {
 		since = c.of.Status.LastScheduleTime.Time
 	}
-	for t := c.next(since); !t.IsZero() && !t.After(c.now) && c.Missed < MostMissed; t = c.next(t) {
+	for t := c.next(since); !t.IsZero() && t.Before(c.now) && c.Missed < MostMissed; t = c.next(t) {
 		c.First, c.Last = cmp.Or(c.First, t), t
 		c.Missed++
 	}
-	if last, _ := c.lastBefore(since); last.After(c.Last) { // beyond MostMissed
+	if last, _ := c.lastBefore(since); c.Missed == MostMissed && last.After(c.Last) {
 		c.Last = last
 	}
 	if seconds := c.of.Spec.StartingDeadlineSeconds; seconds != nil {
@@ -148,8 +148,8 @@ var cronCauses = []Entry{
 		"spec.jobTemplate.spec.ttlSecondsAfterFinished."},
 	{"RunBlocked", AttentionStuck, "with concurrencyPolicy Forbid, a Job has been active for three start times and " +
 		"more than a day, or three times as long as the last ones took", "See whether its pods run, and what " +
-		"they do: kubectl logs -n NAMESPACE job/JOB. If it only hangs, delete it, and the next one starts. With " +
-		"spec.jobTemplate.spec.activeDeadlineSeconds later Jobs end in time."},
+		"they do: kubectl logs -n NAMESPACE job/JOB. If it only hangs, see on what: the next one, which starts once " +
+		"it is deleted, may hang, too. With spec.jobTemplate.spec.activeDeadlineSeconds later Jobs end in time."},
 	{"RunWaits", AttentionWait, "with concurrencyPolicy Forbid, an active Job keeps the next one from starting",
 		"The next one starts after its end."},
 	{"RunOverdue", AttentionStuck, "a CronJob should have created a Job two minutes ago or more", "Check that the " +
@@ -213,6 +213,10 @@ func (c *cronFacts) diagnose() {
 			text += "; once it is resumed, it makes up for start time " + c.date(c.due)
 		}
 		c.add("CronJobStopped", text, nil)
+		if why != "" {
+			of := &c.Causes[len(c.Causes)-1]
+			of.Advice = strings.Replace(of.Advice, "Find out why it is suspended, and", "See", 1)
+		}
 		return
 	case c.Next.IsZero():
 		text := "the schedule " + strconv.Quote(c.of.Spec.Schedule) + ", in time zone " +

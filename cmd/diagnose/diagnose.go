@@ -259,6 +259,8 @@ var deployers = []struct{ key, change, again string }{
 		"application is synced"},
 	{"cronjob.kubernetes.io/instantiate", "change the template of its CronJob, ", "delete the Job, and create it " +
 		"from its CronJob again"},
+	{"dagster/run-id", "change it in Dagster: ", "re-execute the run in Dagster, since a run that has ended does " +
+		"nothing more"},
 	{"meta.helm.sh/release-name", "change the chart, ", "delete the Job, and upgrade the release of Helm"},
 	{"argocd.argoproj.io/tracking-id", "change it in Git, ", "delete the Job, and let Argo CD sync it"},
 	{"kustomize.toolkit.fluxcd.io/name", "change it in Git, ", "delete the Job, and let Flux apply it"},

@@ -251,9 +251,9 @@ func (f *facts) spent() (text string, waited bool) {
 	var node, run time.Time
 	gone := f.gonePods()
 	for _, of := range slices.Sorted(maps.Keys(gone)) {
-		placed := lastEvent(gone[of], reasonIs("Scheduled"))
 		started := lastEvent(gone[of], reasonIs("Started"))
-		if placed != nil && started != nil && timeOf(started).After(run) {
+		placed := cmp.Or(lastEvent(gone[of], reasonIs("Scheduled")), started)
+		if started != nil && timeOf(started).After(run) {
 			name, node, run = of, timeOf(placed), timeOf(started)
 		}
 	}
@@ -294,8 +294,9 @@ func (f *facts) lastWord(name string, events []*corev1.Event) *corev1.Event {
 	if e := (&podFacts{Pod: pod, f: f, events: events}).warning(); e != nil {
 		return e
 	}
-	if e := lastEvent(events, reasonIs("FailedScheduling", "Scheduled")); e != nil && e.Reason == "FailedScheduling" {
-		return e
+	placed := cmp.Or(lastEvent(events, reasonIs("FailedScheduling", "Scheduled", "Started")), &corev1.Event{})
+	if placed.Reason == "FailedScheduling" {
+		return placed
 	}
 	return f.stopped(name, events)
 }

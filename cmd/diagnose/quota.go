@@ -31,7 +31,7 @@ var sleeps = regexp.MustCompile(`sleep (?:infinity|inf|\d{5,})|tail -f /dev/null
 // idles says why a pod does no work: its command does nothing, it was created ten minutes ago or more and has not
 // started, or a container of it runs on ten minutes after another one has succeeded. It is empty if the pod may work.
 func (f *facts) idles(pod *corev1.Pod) string {
-	if pod.Status.Phase == corev1.PodPending && f.past(pod.CreationTimestamp.Time, longPatience) {
+	if pod.Status.Phase == corev1.PodPending && !endsNot(pod) && f.past(pod.CreationTimestamp.Time, longPatience) {
 		return "not started"
 	}
 	main, running := mainOf(pod.Spec.Containers), ""

@@ -97,9 +97,10 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 	{code: "WorkloadDeactivated", means: "spec.active of Kueue's Workload is false",
 		advice: "Set spec.active of the Workload to true once the reason is gone.", job: held(workloadOff)},
 	{code: "WorkloadInadmissible", attention: AttentionStuck,
-		means:  "Kueue's Workload needs more than its ClusterQueue can ever have",
-		advice: "Waiting does not help: raise the quota of the ClusterQueue, or lower the requests or the parallelism.",
-		job:    held(workloadNever)},
+		means: "Kueue's Workload needs more than its ClusterQueue can ever have",
+		advice: "Waiting does not help: raise the quota of the ClusterQueue, or let a new Job ask for less (with the " +
+			"parallelism go the completions and what else depends on them).",
+		job: held(workloadNever)},
 	{code: "QueueStopped", means: "the LocalQueue or ClusterQueue of Kueue's Workload is stopped or inactive",
 		advice: "Start the queue that the message names, or give the Job another one. The condition Active of a " +
 			"queue says why it is inactive.", job: held(workloadStopped)},

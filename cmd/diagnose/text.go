@@ -76,7 +76,7 @@ var azure = regexp.MustCompile(`/subscriptions/[^\s()]*/([^\s()/]+)`)
 
 // failing lists what lines that say what went wrong are likely to have.
 var failing = []string{"error", "exception", "caused by", "fatal", "panic", "fail", "denied", "refused", "cannot",
-	"can't", "could not", "not found", "invalid", "no such", "timed out", "killed"}
+	"can't", "could not", "not found", "invalid", "no such", "timed out", "killed", "mismatch"}
 
 // frame matches a line of a stack.
 var frame = regexp.MustCompile(`^\s*(at |File "|\^|\.\.\. )`)

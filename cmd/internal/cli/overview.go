@@ -19,6 +19,7 @@ import (
 	"github.com/jobfate/jobfate/cmd/diagnose"
 	"github.com/jobfate/jobfate/cmd/internal/kubefile"
 	"github.com/jobfate/jobfate/explain"
+	"github.com/jobfate/jobfate/jobstatus"
 )
 
 // choose keeps only the Job with the wanted name or namespace/name. If wanted is empty it
@@ -99,7 +100,7 @@ func (x *Explain) List(env Environment, in Objects) (*View, error) {
 	for _, r := range v.reports {
 		switch {
 		case r.Reason.attention != diagnose.AttentionLost:
-		case madeUpFor(jobs, r.job(jobs)):
+		case madeUpFor(in.CronJobs, jobs, r.job(jobs)):
 			r.Reason.attention = diagnose.AttentionNone
 			r.Reason.Text += "; a later Job with the same containers has succeeded"
 		case r.Reason.Code == "Failed":
@@ -126,9 +127,13 @@ func (r *report) job(jobs []*batchv1.Job) *batchv1.Job {
 }
 
 // madeUpFor reports whether a later Job of the same CronJob, or one with the same containers, has succeeded.
-func madeUpFor(jobs []*batchv1.Job, job *batchv1.Job) bool {
-	of := cmp.Or(metav1.GetControllerOfNoCopy(job), &metav1.OwnerReference{})
-	return slices.ContainsFunc(jobs, func(other *batchv1.Job) bool {
+func madeUpFor(crons []*batchv1.CronJob, jobs []*batchv1.Job, job *batchv1.Job) bool {
+	of, end := cmp.Or(metav1.GetControllerOfNoCopy(job), &metav1.OwnerReference{}), jobstatus.Finished(job)
+	return slices.ContainsFunc(crons, func(cron *batchv1.CronJob) bool { // its Job may be gone
+		last := cron.Status.LastSuccessfulTime
+		return of.Kind == "CronJob" && cron.UID == of.UID && last != nil && end != nil &&
+			last.After(end.LastTransitionTime.Time)
+	}) || slices.ContainsFunc(jobs, func(other *batchv1.Job) bool {
 		later := other.Status.CompletionTime != nil && other.CreationTimestamp.After(job.CreationTimestamp.Time)
 		return later && (of.Kind == "CronJob" && metav1.IsControlledBy(other, &metav1.ObjectMeta{UID: of.UID}) ||
 			job.Namespace == other.Namespace && equality.Semantic.DeepEqual(job.Spec.Template.Spec.Containers,

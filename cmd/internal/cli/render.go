@@ -80,7 +80,10 @@ func (r *report) text(p paint, all bool) string {
 	if len(r.Waits) > 0 {
 		b.section("Waiting for", mapped(r.Waits, func(w reason) string { return w.Text }))
 	}
-	if r.RequeueAt != nil {
+	switch {
+	case strings.Contains(r.Reason.Text, "cannot be created"): // MaxJobApiBackOff of pkg/controller/job
+		b.WriteString("\nThe controller tries again within a minute.\n")
+	case r.RequeueAt != nil:
 		write(b, "\nThe controller syncs the Job again in %s, at %s, or when something changes.\n",
 			time.Duration(r.RequeueSeconds*float64(time.Second)).Round(time.Millisecond),
 			r.RequeueAt.Format(time.RFC3339))
