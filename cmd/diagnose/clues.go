@@ -114,6 +114,9 @@ func hostsIn(text string, any bool) (names []string) {
 	return names
 }
 
+// hostVariable matches the names of variables whose values are likely to be names of servers.
+var hostVariable = regexp.MustCompile(`(HOST|HOSTNAME|SERVER|ADDR|ADDRESS|ENDPOINT)$`)
+
 // server says that no pod behind a server that a message names is ready.
 func (f *facts) server(c *corev1.Container, message string) (text, object string) {
 	text, object = f.serverOf(hostsIn(message, false))
@@ -121,7 +124,7 @@ func (f *facts) server(c *corev1.Container, message string) (text, object string
 		return text, object
 	}
 	for _, v := range c.Env { // of an address of the cluster, only the Service would show the name
-		text, object = f.serverOf(hostsIn(v.Value, false))
+		text, object = f.serverOf(hostsIn(v.Value, hostVariable.MatchString(v.Name)))
 		if object != "" {
 			return "variable " + v.Name + ": " + text, object
 		}

@@ -98,6 +98,9 @@ func (c *cronFacts) outgrown() string {
 		}
 	}
 	took, deadline := c.took(), time.Duration(limit)*time.Second
+	if long, _ := c.usual(); len(took) == 0 && long > 0 {
+		took = append(took, long)
+	}
 	if n == 0 || len(took) == 0 {
 		return ""
 	}
@@ -200,7 +203,7 @@ func (c *cronFacts) usual() (long time.Duration, says string) {
 	}
 	success := c.of.Status.LastSuccessfulTime
 	_, started := c.active()
-	if success == nil || started.Before(c.next(success.Time)) { // it outlasted a start time
+	if success == nil || !started.IsZero() && started.Before(c.next(success.Time)) { // it outlasted a start time
 		return 0, ""
 	}
 	for _, before := range []time.Duration{time.Hour, 24 * time.Hour, 32 * 24 * time.Hour} {

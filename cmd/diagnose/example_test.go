@@ -96,5 +96,5 @@ func ExampleOf() {
 	// done 0 · pending 2 · failed 1
 	// QuotaExceeded Stuck
 	// 1 pod cannot be created: pods "train-" is forbidden: exceeded quota: compute
-	// Raise the quota, lower the requests or the parallelism, or wait until pods that have it, which may be those of this Job, end.
+	// Raise the quota, lower the requests, or wait until enough of what has it ends.
 }

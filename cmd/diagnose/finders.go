@@ -255,6 +255,11 @@ func succeeding(f *facts) found {
 	return found{}
 }
 
+// refusedAll finds that a quota refuses the pods of a Job that has no active one.
+func refusedAll(f *facts) found {
+	return either(f.Progress.Active == 0, refused("exceeded quota", "insufficient quota")(f), found{})
+}
+
 // refused returns the finder for a refusal of pods by the API server whose message has one of the
 // parts; without parts, any.
 func refused(parts ...string) func(*facts) found {

@@ -119,7 +119,8 @@ func evictedAgain(f *facts) (c found) {
 			anew = append(anew, of.Reason+": "+oneLine(of.Message))
 		}
 	}
-	if len(all)-f.digest.Gone < fewest || f.Progress.Succeeded > 0 || !f.goesOn() {
+	old := f.Job.Status.StartTime != nil && f.past(f.Job.Status.StartTime.Time, 6*time.Hour)
+	if len(all)-f.digest.Gone < either(old, 2, fewest) || f.Progress.Succeeded > 0 || !f.goesOn() {
 		return c
 	}
 	last := slices.MaxFunc(all, func(a, b *corev1.Event) int {

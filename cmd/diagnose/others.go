@@ -229,7 +229,7 @@ func (f *facts) workloadSays() (state, text string) {
 	case reserved.text("status") == "False" && mentions(message, "is stopped", "missing", "is inactive"):
 		return workloadStopped, name + ": " + message
 	case reserved.text("status") == "False" && strings.Contains(message, "doesn't exist"):
-		return workloadMissing, name + ": " + message + f.queues()
+		return workloadMissing, name + ": " + message + f.given("LocalQueue")
 	case evicted.text("status") == "True":
 		state = either(evicted.text("reason") == "PodsReadyTimeout", workloadUnready, workloadEvicted)
 		return state, joined(": ", name+" was evicted", evicted.text("reason"), f.namedJob(evicted.text("message")),
@@ -245,11 +245,11 @@ func (f *facts) workloadSays() (state, text string) {
 	return "", ""
 }
 
-// queues names the LocalQueues of the namespace that are given.
-func (f *facts) queues() string {
+// given names the objects of a kind that the namespace has, of those given.
+func (f *facts) given(kind string) string {
 	var names []string
 	for _, o := range f.objects {
-		if o.text("kind") == "LocalQueue" && o.text("metadata", "namespace") == f.Job.Namespace {
+		if o.text("kind") == kind && o.text("metadata", "namespace") == f.Job.Namespace {
 			names = append(names, o.text("metadata", "name"))
 		}
 	}

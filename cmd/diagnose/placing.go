@@ -151,27 +151,18 @@ func volumeLost(p *podFacts) sign {
 	return either(mentions(s.text, " is Lost"), s, sign{})
 }
 
-// claimNotFound finds that a claim does not exist, with those that have almost its name.
+// claimNotFound finds that a claim does not exist, with those that the namespace has.
 func claimNotFound(p *podFacts) sign {
 	s := volumeUnbound(p)
-	m := noClaim.FindStringSubmatch(s.text)
-	if m == nil {
+	if !noClaim.MatchString(s.text) {
 		return sign{}
 	}
-	var near []string
-	for _, o := range p.f.objects {
-		name := o.text("metadata", "name")
-		if o.text("kind") == "PersistentVolumeClaim" && o.text("metadata", "namespace") == p.Namespace &&
-			name != m[1] && (strings.HasPrefix(name, m[1]) || strings.HasPrefix(m[1], name)) {
-			near = append(near, name)
-		}
-	}
-	s.text += textIf(len(near) > 0, "; there is "+list(near))
+	s.text += p.f.given("PersistentVolumeClaim")
 	return s
 }
 
 // noClaim matches the message of the scheduler about a claim that does not exist (plugins/volumebinding).
-var noClaim = regexp.MustCompile(`persistentvolumeclaim "([^"]+)" not found`)
+var noClaim = regexp.MustCompile(`persistentvolumeclaim "[^"]+" not found`)
 
 // ownAffinity finds that the anti-affinity of the Job's own pods, some of which have a node, leaves none for the pod.
 func ownAffinity(p *podFacts) sign {

@@ -377,7 +377,7 @@ func (p *podFacts) outlasts(c container, last time.Time) sign {
 	how := cmp.Or(helperNamed(c.Name).ends, "For later Jobs make it a sidecar: an init container with restartPolicy "+
 		"Always, which the kubelet stops when they have finished.")
 	switch {
-	case len(p.f.owners) == 0:
+	case len(p.f.owners) == 0 || p.f.Job.Annotations["cronjob.kubernetes.io/instantiate"] != "": // by hand
 		how += " This Job has done its work: if nothing waits for it to be complete, delete it."
 	case p.f.owners[0].kind == "CronJob":
 		how += " Then delete this Job, whose work is done: the next one starts."

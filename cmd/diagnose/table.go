@@ -165,6 +165,8 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 	{code: "QuotaExceeded", means: "a quota rejects new pods, and pods that may not end by themselves take of it",
 		advice: "Raise the quota, or stop what holds it and is not needed: not all of that ends by itself.",
 		job:    heldForGood},
+	{code: "QuotaExceeded", means: "an event says that a quota rejects the pods of a Job that has none",
+		advice: "Raise the quota, lower the requests, or wait until enough of what has it ends.", job: refusedAll},
 	{code: "QuotaExceeded", means: "an event says that a quota rejects new pods, and none was created later",
 		advice: "Raise the quota, lower the requests or the parallelism, or wait until pods that have it, which may " +
 			"be those of this Job, end.", job: refused("exceeded quota", "insufficient quota")},
@@ -268,6 +270,9 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 		advice: "Add a node where the volume is, or let the nodeSelector match one there. Or copy the data to a new " +
 			"volume elsewhere, and keep the old claim: with it the data may go." + templateAdvice,
 		pod: volumeElsewhere},
+	{means: "the only nodes given that offer a device which the pods request have a taint",
+		advice: "If the pods may use these nodes, add a toleration for the taint to the pod template; else see why " +
+			"the others offer none." + templateAdvice, pod: devicesTainted},
 	{means: "the pods request more of a resource than any node of the cluster has",
 		advice: "Lower the request, or add a node that is large enough: the pods would not fit on an empty node, " +
 			"either." + templateAdvice, pod: tooLarge},
@@ -294,9 +299,6 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 		advice: "Raise the maximum size of a node group that fits, lower the requests, or wait until other pods end.",
 		pod:    scaleUpRefused},
 }, each(row{code: "Unschedulable", cannot: "cannot be scheduled"}, []row{
-	{means: "the only nodes given that offer a device which the pods request have a taint",
-		advice: "If the pods may use these nodes, add a toleration for the taint to the pod template; else see why " +
-			"the others offer none." + templateAdvice, pod: devicesTainted},
 	{means: "the Job and another one each have some of a device, and wait for more",
 		advice: "Let one of the two go first: suspend the other (spec.suspend), which ends its pods, and resume it " +
 			"later. A queue such as Kueue, or a PodGroup, starts all pods of a Job or none.", pod: deadlocked},
@@ -385,8 +387,9 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 		advice: "Load the image on node NODE, or set imagePullPolicy to IfNotPresent." + templateAdvice,
 		pod:    waiting([]string{"ErrImageNeverPull"})},
 	{means: "the registry does not have an image",
-		advice: "Push the image, and the pod goes on by itself; or change its name or tag." + templateAdvice,
-		pod:    noSuchImage},
+		advice: "Push the image, and the pod goes on by itself, if it still should; or change its name or tag." +
+			templateAdvice,
+		pod: noSuchImage},
 	{means: "the name of an image is not valid",
 		advice: "Correct the name of the image: what makes the Job may not have replaced a variable." + templateAdvice,
 		pod:    waiting([]string{"InvalidImageName"})},

@@ -65,9 +65,21 @@ type cronRun struct {
 	Text  string `json:"text,omitempty"`
 }
 
-// CronJob explains the first CronJob.
+// ofActive lists the causes of CronJobs about a Job that is active.
+var ofActive = []string{"RunBlocked", "RunHangs", "RunWaits"}
+
+// CronJob explains the first CronJob, and the active Job that it waits for.
 func (x *Explain) CronJob(env Environment, in Objects) (*View, error) {
-	r := x.cronJob(in, in.evidence(), in.CronJobs[0], x.now(env, &in))
+	evidence, now := in.evidence(), x.now(env, &in)
+	r := x.cronJob(in, evidence, in.CronJobs[0], now)
+	for _, m := range in.Jobs {
+		if !slices.Contains(ofActive, r.Reason.Code) || m.Job.Name != in.CronJobs[0].Status.Active[0].Name {
+			continue
+		}
+		if of, err := x.decide(in, evidence, m, now); err == nil && of.Reason.attention > diagnose.AttentionNone {
+			r.Reason.Advice, r.Also = of.Reason.Advice, append([]cause{of.Reason}, r.Also...)
+		}
+	}
 	r.Unreadable = mapped(in.Unreadable, error.Error)
 	return &View{crons: []*cronReport{r}, unreadable: r.Unreadable, err: in.Err()}, nil
 }

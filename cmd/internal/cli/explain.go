@@ -120,8 +120,9 @@ func (x *Explain) One(env Environment, in Objects) (*View, error) {
 		c := x.cronJob(in, evidence, cron, now).Reason
 		switch {
 		case !metav1.IsControlledBy(in.Jobs[0].Job, cron):
-		case c.Code == "RunBlocked" && c.attention > r.Reason.attention && slices.ContainsFunc(cron.Status.Active,
-			func(of corev1.ObjectReference) bool { return of.Name == r.Job.Name }): // by this Job, which hangs
+		case c.Code == "RunBlocked" && r.Reason.attention == diagnose.AttentionNone &&
+			slices.ContainsFunc(cron.Status.Active,
+				func(of corev1.ObjectReference) bool { return of.Name == r.Job.Name }): // by this Job, which hangs
 			c.Text = "CronJob " + cron.Name + ": " + c.Text
 			r.Reason, r.Also = c, append([]cause{r.Reason}, r.Also...)
 		case c.attention > diagnose.AttentionNone && !slices.Contains(ofEnded, c.Code):

@@ -19,7 +19,7 @@ type Ended struct {
 	// Such a pod must be counted. A pod whose finalizer the controller removed first, to
 	// delete the pod itself, must not be counted.
 	Tracked bool
-	// Doubtful says that the pod lost its finalizer and was deleted while the server was
+	// Doubtful says that the pod lost its finalizer and was deleted, or is gone, while the server was
 	// restarted, in an unknown order.
 	Doubtful bool
 }

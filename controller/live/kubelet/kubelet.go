@@ -148,13 +148,19 @@ func (k *Kubelet) know(pod *corev1.Pod) *record {
 }
 
 func (k *Kubelet) forget(o any) {
-	if tombstone, ok := o.(cache.DeletedFinalStateUnknown); ok {
+	tombstone, unseen := o.(cache.DeletedFinalStateUnknown)
+	if unseen {
 		o = tombstone.Obj
 	}
-	if pod, ok := o.(*corev1.Pod); ok {
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		delete(k.records, pod.UID)
+	pod, ok := o.(*corev1.Pod)
+	if !ok {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.records, pod.UID)
+	if _, known := k.ended[pod.UID]; unseen && !known && tracked(pod) {
+		k.ended[pod.UID] = Ended{Pod: pod, Tracked: true, Doubtful: true}
 	}
 }
 
