@@ -149,17 +149,15 @@ func (f *facts) serverOf(names []string) (text, object string) {
 
 // downBecause says why the pod of a server is not up, with what it lacks.
 func (f *facts) downBecause(pod *corev1.Pod) string {
-	trouble, cordoned := troubleOf(pod), f.taints[corev1.TaintNodeUnschedulable]
+	trouble := troubleOf(pod)
 	switch {
 	case mentions(trouble, "ContainerCreating", "PodInitializing"):
 		e := cmp.Or(lastEvent(f.about("Pod", pod.Namespace, pod.Name), isWarning), &corev1.Event{})
 		return joined(": ", trouble, e.Reason, oneLine(e.Message))
-	case mentions(trouble, "were unschedulable") && len(cordoned) > 0:
-		return trouble + "; cordoned: " + list(cordoned)
 	case speaks(trouble, "no space left on device", "disk full") && len(pod.Spec.Volumes) > 0:
 		return joined("; its volume is PersistentVolumeClaim ", trouble, list(f.claims(pod)))
 	}
-	return trouble
+	return trouble + f.cordonedIn(trouble)
 }
 
 // waitsFor says what the command of a container waits for: a server that is not up, another Job that has failed, or a

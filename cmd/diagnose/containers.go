@@ -192,7 +192,9 @@ func crashing(is func(*podFacts, container) bool) func(*podFacts) sign {
 			backsOff := w != nil && w.Reason == crashLoop &&
 				(c.RestartCount >= 3 || last == nil || p.f.overdue(c.ended()))
 			if (backsOff || p.loops(c)) && is(p, c) && !notStarted(last) {
-				return sign{text: joined(": ", c.String(), textIf(w != nil, crashLoop)) + p.restarts(c),
+				of := cmp.Or(p.f.containerNamed(c.Name), &corev1.Container{})
+				return sign{text: joined("; ", joined(": ", c.String(), textIf(w != nil, crashLoop))+p.restarts(c),
+					textIf(outOfMemory(last), heapOption(of))),
 					container: c.Name, says: cmp.Or(last, &corev1.ContainerStateTerminated{}).Message}
 			}
 		}

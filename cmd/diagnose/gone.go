@@ -269,7 +269,9 @@ func (f *facts) spent() (text string, waited bool) {
 	text = fmt.Sprintf("pod %s, which is gone, got a node after %s, started after %s, and ran for %s", name,
 		duration.HumanDuration(node.Sub(since.Time)), duration.HumanDuration(run.Sub(since.Time)),
 		duration.HumanDuration(end.Sub(run)))
-	return joined("; ", text, textIf(waited, joined(": ", e.Reason, oneLine(e.Message)))), waited
+	pulled := cmp.Or(lastEvent(gone[name], reasonIs("Pulled")), &corev1.Event{})
+	return joined("; ", text, textIf(waited, joined(": ", e.Reason, oneLine(e.Message))),
+		textIf(run.Sub(node) > patience, oneLine(pulled.Message))), waited
 }
 
 // ran reports whether anything shows that a container of the Job has run.

@@ -18,14 +18,18 @@ import (
 // lacking finds that nodes lack a resource, with who has it.
 func lacking(p *podFacts) sign {
 	s := unschedulable("Insufficient ")(p)
-	held := p.f.holders(p.decisive(s.text))
-	if nodes := p.f.taints[corev1.TaintNodeUnschedulable]; len(nodes) > 0 && mentions(s.text, "were unschedulable") {
-		held += "; " + list(nodes) + either(len(nodes) > 1, " are", " is") + " cordoned"
-	}
+	held := p.f.holders(p.decisive(s.text)) + p.f.cordonedIn(s.text)
 	if held != "" {
 		s.text = strings.TrimSuffix(s.text, ".") + held
 	}
 	return s
+}
+
+// cordonedIn says which nodes are cordoned if a message of the scheduler speaks of such.
+func (f *facts) cordonedIn(message string) string {
+	nodes := f.taints[corev1.TaintNodeUnschedulable]
+	return textIf(len(nodes) > 0 && mentions(message, "were unschedulable"), "; "+list(nodes)+
+		either(len(nodes) > 1, " are", " is")+" cordoned")
 }
 
 // deviceMissing finds that nodes lack a resource that a plugin offers: its name has a domain.

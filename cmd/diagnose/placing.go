@@ -280,7 +280,8 @@ func scaleUpRefused(p *podFacts) (s sign) {
 		!mentions(p.decisive(text), "Insufficient ", "Too many pods") {
 		return s
 	}
-	s.text = strings.TrimSuffix(oneLine(text), ".") + "; " + oneLine(e.Message) + p.f.holders(p.decisive(text))
+	s.text = strings.TrimSuffix(oneLine(text), ".") + "; " + oneLine(e.Message) + p.f.holders(p.decisive(text)) +
+		p.f.cordonedIn(text)
 	s.event = e
 	return s
 }
@@ -428,9 +429,7 @@ func cordoned(p *podFacts) sign {
 		!mentions(s.text, "were unschedulable") || mentions(s.text, "Insufficient ", "Too many pods") {
 		return sign{}
 	}
-	if nodes := p.f.taints[corev1.TaintNodeUnschedulable]; len(nodes) > 0 {
-		s.text += "; " + list(nodes) + either(len(nodes) > 1, " are", " is") + " cordoned"
-	}
+	s.text += p.f.cordonedIn(s.text)
 	return s
 }
 

@@ -180,8 +180,8 @@ var sayings = slices.Concat([]saying{
 			"that the message names."},
 	{[]string{"too many clients", "too many connections", "remaining connection slots"},
 		"that a server has no connection left",
-		"Let fewer pods run at once (spec.parallelism can be lowered while a Job runs), or raise the limit of the " +
-			"server."},
+		"See who holds the connections of the server. Let fewer pods run at once (spec.parallelism can be lowered " +
+			"while a Job runs), or raise its limit."},
 	{[]string{"read-only transaction", "read-only replica", "read only replica", "read-only mode",
 		"--read-only option"}, "that a database takes no writes",
 		"See whether the database has failed over or is full: what the container calls only reads."},

@@ -295,9 +295,9 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 		advice: "Raise the maximum size of a node group that fits, or how many pods a node may run, or wait until " +
 			"other pods end. Requests do not matter.", pod: noPodsLeft},
 	{code: "ScaleUpRefused", cannot: "cannot be scheduled, and no node is added",
-		means:  "nodes lack a resource, and an event says that the autoscaler adds none",
-		advice: "Raise the maximum size of a node group that fits, lower the requests, or wait until other pods end.",
-		pod:    scaleUpRefused},
+		means: "nodes lack a resource, and an event says that the autoscaler adds none",
+		advice: "Raise the maximum size of a node group that fits, lower the requests, uncordon nodes that need not " +
+			"be cordoned, or wait until other pods end.", pod: scaleUpRefused},
 }, each(row{code: "Unschedulable", cannot: "cannot be scheduled"}, []row{
 	{means: "the Job and another one each have some of a device, and wait for more",
 		advice: "Let one of the two go first: suspend the other (spec.suspend), which ends its pods, and resume it " +

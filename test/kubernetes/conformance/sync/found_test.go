@@ -62,7 +62,7 @@ func TestFound(t *testing.T) {
 		{"the list that is full holds that pod", newTrial(size(0, 4), conditions(batchv1.JobFailureTarget, corev1.ConditionTrue),
 			uncounted([]types.UID{"b"}, nil), pod("a", corev1.PodFailed), pod("b", corev1.PodRunning),
 			func(c *trial) { c.limits.MaxUncounted, c.limits.MaxCreateDelete = 1, 1 })},
-		{"a deletion in flight of a Job that succeeds, without a count of terminating pods", newTrial(
+		{"a deletion in flight of a Job that succeeds, without a count of terminating pods", newTrial(size(0, 0),
 			conditions(batchv1.JobSuccessCriteriaMet, corev1.ConditionFalse, corev1.ConditionTrue),
 			func(c *trial) { c.snapshot.InFlight.Deletions, c.noReplace = 1, gated })},
 	}
