@@ -236,7 +236,7 @@ func (c container) ended() time.Time {
 	return last.FinishedAt.Time
 }
 
-// helper is a container that serves others. who injects it, if somebody does, and ends is what lets it end.
+// helper is a container that serves others, with who injects it, if anybody does, and how it can be ended.
 type helper struct{ prefix, who, ends string }
 
 var helpers = []helper{

@@ -144,8 +144,8 @@ var cronCauses = []Entry{
 		"exists", "Update the time zone database (tzdata) of kube-controller-manager, or name another time zone with " +
 		"the same times in spec.timeZone."},
 	{"JobRefused", AttentionStuck, "the API server rejects the next Job of a CronJob", "The controller tries again. " +
-		"Finished Jobs count, too: delete those that nobody needs, and lower the CronJob's history limits or set " +
-		"spec.jobTemplate.spec.ttlSecondsAfterFinished."},
+		"Finished Jobs count as well: delete those that are not needed, and lower the CronJob's history limits or " +
+		"set spec.jobTemplate.spec.ttlSecondsAfterFinished."},
 	{"RunBlocked", AttentionStuck, "with concurrencyPolicy Forbid, a Job has been active for three start times and " +
 		"more than a day, or three times as long as the last ones took", "See whether its pods run, and what " +
 		"they do: kubectl logs -n NAMESPACE job/JOB. If it only hangs, see on what: the next one, which starts once " +

@@ -97,15 +97,15 @@ func (c *cronFacts) outgrown() string {
 			n, limit = n+1, *cmp.Or(job.Spec.ActiveDeadlineSeconds, &limit)
 		}
 	}
-	took, deadline := c.took(), time.Duration(limit)*time.Second
-	if long, _ := c.usual(); len(took) == 0 && long > 0 {
-		took = append(took, long)
-	}
-	if n == 0 || len(took) == 0 {
+	if n == 0 {
 		return ""
 	}
+	took, deadline := c.took(), time.Duration(limit)*time.Second
+	if long, _ := c.usual(); len(took) == 0 {
+		took = append(took, long) // 0 if it is not known
+	}
 	grown := (took[0] - took[len(took)-1]) / time.Duration(max(1, len(took)-1))
-	if 10*slices.Max(took) < 9*deadline && took[0]+grown < deadline {
+	if slices.Max(took) == 0 || 10*slices.Max(took) < 9*deadline && took[0]+grown < deadline {
 		return ""
 	}
 	var parts []string

@@ -460,7 +460,7 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 			"ended, if it may be down: its controller replaces a pod that is only deleted.",
 		pod: volumeHeld(true)},
 	{means: "a volume of the pods is attached to the node of another pod, which ends",
-		advice: "Wait until that pod has ended, or end what it belongs to if nobody needs it. If both may use the " +
+		advice: "Wait until that pod has ended, or stop its owner if nobody needs it. If both may use the " +
 			"volume at once, a pod on the same node can (podAffinity).", pod: volumeHeld(false)},
 	{means: "a volume of the pods is attached to another node, and only one can have it",
 		advice: "Wait until the other pod has ended, or delete it if it is no longer needed. If its node is gone, " +
