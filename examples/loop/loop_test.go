@@ -87,8 +87,8 @@ func ExampleSync() {
 	c := Must(cluster.New(job, Noon()))
 	writes, killed := 0, 0
 	c.Intercept = func(r *cluster.Request) (fault cluster.Fault) {
-		if r.Verb == cluster.Get || r.Verb == cluster.List || r.Verb == cluster.GetPod {
-			return fault // it is a read
+		if !r.Writes() {
+			return fault
 		}
 		switch writes++; writes % 3 {
 		case 1: // before the write takes effect

@@ -49,7 +49,7 @@ func lifeWith(t *testing.T, keys tracking.Keys, names *strings.Replacer, seed ui
 		return &bugs.Caller{
 			Caller: caller,
 			Ask: func(q *cluster.Request) {
-				add(q.Verb, q.Namespace, q.Name, q.UID, encoded(renamed(q.Pod, names)), string(q.Patch), encoded(q.Options))
+				add(q.Verb, q.Namespace, q.Name, q.UID, podtest.ToJSON(renamed(q.Pod, names)), string(q.Patch), podtest.ToJSON(q.Options))
 			},
 			After: func(requeue time.Duration) time.Duration {
 				r := caller.Machine.Result()
@@ -75,5 +75,5 @@ var toOwn = strings.NewReplacer(
 
 // renamed returns a copy of a pod with other keys, so that its maps have their order.
 func renamed(pod *corev1.Pod, names *strings.Replacer) *corev1.Pod {
-	return podtest.FromJSON[*corev1.Pod]([]byte(names.Replace(encoded(pod))))
+	return podtest.FromJSON[*corev1.Pod]([]byte(names.Replace(podtest.ToJSON(pod))))
 }

@@ -130,7 +130,7 @@ func (t *runLog) logRequest(q *cluster.Request, err error, effect bool) {
 		t.Say("the answer is: %v", err)
 	case err != nil:
 		t.Say("asks to %s: %v", story.Request(t.keys, q), err)
-	case !effect && !writes(q):
+	case !effect && !q.Writes():
 		t.Say("asks to %s", story.Request(t.keys, q))
 	case !effect:
 		t.Say("asks to %s, which changes nothing", story.Request(t.keys, q))

@@ -1,7 +1,6 @@
 package chaos
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
@@ -32,7 +32,7 @@ func (s observer) Sync(client *cluster.Client) (time.Duration, error) {
 	r.log.logView(r.acting, r.at, &client.View)
 	seen := *client
 	seen.Send = func(q *cluster.Request) (cluster.Answer, error) {
-		if writes(q) {
+		if q.Writes() {
 			r.Writes++
 		}
 		before := r.c.Version()
@@ -54,15 +54,10 @@ func (s observer) Sync(client *cluster.Client) (time.Duration, error) {
 	return after, err
 }
 
-// writes reports whether a request is a write.
-func writes(q *cluster.Request) bool {
-	return q.Verb != cluster.Get && q.Verb != cluster.ListJobs && q.Verb != cluster.List && q.Verb != cluster.GetPod
-}
-
 // checkRejection records the requests that the API server rejects without a fault. The next
 // sync, on a fresh view, must not send the same request again (L4).
 func (r *run) checkRejection(q *cluster.Request, err error) {
-	key := fmt.Sprint(q.Verb, q.UID, string(q.Patch), encoded(q.Options), encoded(q.Pod), encoded(q.Job), r.at.name)
+	key := fmt.Sprint(q.Verb, q.UID, string(q.Patch), podtest.ToJSON([]any{q.Options, q.Pod, q.Job}), r.at.name)
 	if r.refused[key] {
 		r.violate("L4", "a %s that was rejected is sent again unchanged: %v", q.Verb, err)
 	}
@@ -70,11 +65,6 @@ func (r *run) checkRejection(q *cluster.Request, err error) {
 		r.refusing = map[string]bool{}
 	}
 	r.refusing[key] = true
-}
-
-func encoded(v any) string {
-	text, _ := json.Marshal(v) // objects always encode
-	return string(text)
 }
 
 func (r *run) violate(property, format string, args ...any) {

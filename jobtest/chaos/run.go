@@ -316,7 +316,7 @@ func (r *run) effectOf(q *cluster.Request) *cluster.Step {
 // intercept runs actions before a request is served, and draws the fault of the request.
 func (r *run) intercept(q *cluster.Request) cluster.Fault {
 	r.acting.lost = false
-	request := driver.Request{Resource: corev1.Resource("pods"), Name: q.Name, Writes: writes(q),
+	request := driver.Request{Resource: corev1.Resource("pods"), Name: q.Name, Writes: q.Writes(),
 		Creates: q.Verb == cluster.Create}
 	i, fault := r.Fault(request, func() {
 		r.meanwhile(12)

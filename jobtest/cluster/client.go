@@ -119,6 +119,11 @@ type Request struct {
 	Edit func(*corev1.Pod) (*corev1.Pod, error)
 }
 
+// Writes reports whether the request is a write.
+func (r *Request) Writes() bool {
+	return r.Verb != Get && r.Verb != ListJobs && r.Verb != List && r.Verb != GetPod
+}
+
 // Answer is the answer of the API server to a request. Its object is the stored one; nil if
 // it is gone.
 type Answer struct {
