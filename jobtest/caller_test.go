@@ -16,8 +16,7 @@ import (
 // of the cluster does not check itself.
 func TestNewCaller_checks(t *testing.T) {
 	for name, caller := range map[string]*cluster.Caller{"checked": jobtest.NewCaller(), "plain": cluster.NewCaller()} {
-		job, _ := decidetest.ParseJob(t, "completions: 2\nparallelism: 2")
-		c := decidetest.NewCluster(t, job)
+		c := decidetest.NewCluster(decidetest.ParseJob(t, "completions: 2\nparallelism: 2"))
 		cache := c.NewCache(true)
 		caller.Feeding = true
 		for range 3 {

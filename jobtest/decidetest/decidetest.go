@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -16,7 +17,6 @@ import (
 
 	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/explain"
-	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
@@ -31,9 +31,8 @@ const noTemplate = `
       - name: main
 `
 
-// ParseJob parses a Job in YAML. A text without "kind: Job" is only its spec. ParseJob also
-// returns the names of the rules of its pod failure policy, for which the API has no field.
-func ParseJob(t testing.TB, manifest string) (job *batchv1.Job, names []string) {
+// ParseJob parses a Job in YAML. A text without "kind: Job" is only its spec.
+func ParseJob(t testing.TB, manifest string) *batchv1.Job {
 	t.Helper()
 	if !strings.Contains(manifest, "kind: Job") {
 		manifest = "spec:\n  " + strings.ReplaceAll(strings.TrimSpace(manifest), "\n", "\n  ")
@@ -41,44 +40,23 @@ func ParseJob(t testing.TB, manifest string) (job *batchv1.Job, names []string) 
 	if !strings.Contains(manifest, "template:") {
 		manifest = strings.TrimRight(manifest, "\n ") + noTemplate
 	}
-	var named struct {
-		Spec struct {
-			PodFailurePolicy failurepolicy.Spec `json:"podFailurePolicy"`
-		} `json:"spec"`
+	job := &batchv1.Job{}
+	if err := yaml.Unmarshal([]byte(manifest), job); err != nil {
+		t.Fatalf("%v in\n%s", err, manifest)
 	}
-	job = &batchv1.Job{}
-	for _, into := range []any{job, &named} {
-		if err := yaml.Unmarshal([]byte(manifest), into); err != nil {
-			t.Fatalf("%v in\n%s", err, manifest)
-		}
-	}
-	isNamed := false
-	for _, rule := range named.Spec.PodFailurePolicy.Rules {
-		names = append(names, rule.Name)
-		isNamed = isNamed || rule.Name != ""
-	}
-	if !isNamed {
-		names = nil
-	}
-	return job, names
+	return job
 }
 
 // SpecJob returns a Job with the given spec as the API server stores it.
 func SpecJob(t testing.TB, manifest string) *batchv1.Job {
 	t.Helper()
-	job, _ := ParseJob(t, manifest)
-	return NewCluster(t, job).Job()
+	return NewCluster(ParseJob(t, manifest)).Job()
 }
 
 // NewCluster returns a cluster with the Job.
-func NewCluster(t testing.TB, job *batchv1.Job) *cluster.Cluster {
-	t.Helper()
+func NewCluster(job *batchv1.Job) *cluster.Cluster {
 	job.Namespace = jobtest.Namespace
-	c, err := cluster.New(job, jobtest.Noon())
-	if err != nil {
-		t.Fatalf("the API server rejects the Job: %v", err)
-	}
-	return c
+	return podtest.Must(cluster.New(job, jobtest.Noon()))
 }
 
 // PodIn returns a pod of the Job in a phase. n is the number of the pod, from 1 on.
@@ -117,16 +95,6 @@ func fresh(job *batchv1.Job) *batchv1.Job {
 	return job
 }
 
-// MustDecide decides on a snapshot. It ends the test if there is an error.
-func MustDecide(t testing.TB, s decide.Snapshot, opts ...decide.Option) decide.Decision {
-	t.Helper()
-	d, err := decide.Job(s, opts...)
-	if err != nil {
-		t.Fatalf("Decide: %v", err)
-	}
-	return d
-}
-
 // Settle returns the result of removing the finalizers of some pods after a decision.
 func Settle(d decide.Decision, gone ...*corev1.Pod) decide.Settled {
 	return d.Settle(podtest.UIDsOf(gone)...)
@@ -158,15 +126,26 @@ func ToJSON(v any) string {
 	return string(podtest.Must(json.MarshalIndent(v, "", " ")))
 }
 
-// Explanation lists the explanation of the Job and its indexes, and the notes.
-func Explanation(d decide.Decision) (lines []string) {
+// Explanation lists what the explanation of a decision says, beginning with the Job.
+func Explanation(d decide.Decision) []string {
 	e := explain.Of(d)
-	lines = append(lines, fmt.Sprintf("%s: %s", e.Job().Code, e.Job().Text))
-	for r := range e.Indexes() {
-		lines = append(lines, fmt.Sprintf("%s: %s", r.Code, r))
+	lines := []string{text(e.Job()), "prospect " + text(e.Prospect())}
+	for _, r := range e.Waits() {
+		lines = append(lines, "waits for "+text(r))
 	}
-	for _, n := range e.Notes() {
-		lines = append(lines, fmt.Sprintf("note %s: %s", n.Code, n.Text))
+	for r := range e.Indexes() {
+		lines = append(lines, string(r.Code)+": "+r.String())
+	}
+	for _, r := range e.Notes() {
+		lines = append(lines, "note "+text(r))
 	}
 	return lines
+}
+
+// text returns a reason with the time until it holds.
+func text(r explain.Reason) string {
+	if r.Until.IsZero() {
+		return fmt.Sprintf("%s: %s", r.Code, r.Text)
+	}
+	return fmt.Sprintf("%s until %s: %s", r.Code, r.Until.UTC().Format(time.TimeOnly), r.Text)
 }

@@ -65,7 +65,7 @@ func TestAllocations(t *testing.T) {
 	}}}
 	for _, state := range atRest {
 		s := settled(t, state.snapshot(n))
-		rows = append(rows, costly{state.name, usage{n/16 + 48, 128 * n}, func() { decidetest.MustDecide(t, s) }})
+		rows = append(rows, costly{state.name, usage{n/16 + 48, 128 * n}, func() { podtest.Must(decide.Job(s)) }})
 	}
 	d, state, failures := largeGroup(t, 1000)
 	old := slices.Clone(failures)
@@ -113,7 +113,7 @@ func TestAllocations(t *testing.T) {
 func TestGrowth(t *testing.T) {
 	both, count, bytes := func(u usage) uint64 { return u.count + u.bytes }, func(u usage) uint64 { return u.count },
 		func(u usage) uint64 { return u.bytes }
-	decision := func(s decide.Snapshot) func() { return func() { decidetest.MustDecide(t, s) } }
+	decision := func(s decide.Snapshot) func() { return func() { podtest.Must(decide.Job(s)) } }
 	completions := func(state func(int, *corev1.Pod)) func(int32) func() {
 		return func(n int32) func() {
 			s := largeJob(1000, true, state)
@@ -131,7 +131,7 @@ func TestGrowth(t *testing.T) {
 		"completions of a Job in backoff":  {100_000, math.MaxInt32, 1, both, completions(failedJustNow)},
 		"creations with the same template": {1, 500, 2, bytes, func(n int32) func() { return decision(largeTemplate(t, n)) }},
 		"other indexes than one to explain": {10, 1000, 1.5, count, func(n int32) func() {
-			d := decidetest.MustDecide(t, largeJob(int(n), true, failedJustNow))
+			d := podtest.Must(decide.Job(largeJob(int(n), true, failedJustNow)))
 			return func() { explain.Of(d).Index(5) }
 		}},
 	} {
@@ -170,7 +170,7 @@ func BenchmarkSlope_sidecarsOfASurplusPod(b *testing.B) {
 			pod.UID = types.UID(fmt.Sprint(i))
 			s.Pods = append(s.Pods, pod)
 		}
-		return func() { podtest.Same(b, "pods to delete", len(decidetest.MustDecide(b, s).Delete), 1) }
+		return func() { podtest.Same(b, "pods to delete", len(podtest.Must(decide.Job(s)).Delete), 1) }
 	})
 }
 
@@ -194,14 +194,14 @@ func BenchmarkSlope_uids(b *testing.B) {
 func BenchmarkSlope_failedPods(b *testing.B) {
 	grows(b, func(n int) func() {
 		s := largeJob(n, false, failedJustNow)
-		return func() { decidetest.MustDecide(b, s) }
+		return func() { podtest.Must(decide.Job(s)) }
 	})
 }
 
 func BenchmarkSlope_failedIndexes(b *testing.B) {
 	grows(b, func(n int) func() {
 		s := largeJob(n, true, failedJustNow)
-		return func() { decidetest.MustDecide(b, s) }
+		return func() { podtest.Must(decide.Job(s)) }
 	})
 }
 
@@ -273,7 +273,7 @@ func events(t testing.TB, view machine.View, states ...*corev1.Pod) func() {
 // A decision copies the template once (TestGrowth). Creation.Pod makes a pod each time it is called.
 func TestCreations_areMadeWhenNeeded(t *testing.T) {
 	s := largeTemplate(t, 2)
-	d := decidetest.MustDecide(t, s)
+	d := podtest.Must(decide.Job(s))
 	s.Job.Spec.Template.Spec.Containers[0].Env[0].Value = "changed later"
 	a, b := d.Create[0].Pod(), d.Create[0].Pod()
 	a.Spec.Containers[0].Env[1].Value, a.Labels["mine"], a.Finalizers[0] = "changed", "yes", "other"

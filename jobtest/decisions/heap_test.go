@@ -77,8 +77,8 @@ func TestMachine_heap(t *testing.T) {
 		{"not indexed", "", most, 1.5}, {"not indexed, fewer pods at the end", "", most / 10, 4},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			job, _ := decidetest.ParseJob(t, fmt.Sprintf("completions: 1000000000\nparallelism: %d\nbackoffLimit: 1000000000\n%s", most, tc.spec))
-			c := churn{Cluster: decidetest.NewCluster(t, job)}
+			job := decidetest.ParseJob(t, fmt.Sprintf("completions: 1000000000\nparallelism: %d\nbackoffLimit: 1000000000\n%s", most, tc.spec))
+			c := churn{Cluster: decidetest.NewCluster(job)}
 			c.cache = c.NewCache(true)
 			caller := &cluster.Caller{Machine: machine.New(), Feeding: true}
 			for c.Version() < heapEvents() {

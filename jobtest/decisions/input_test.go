@@ -133,13 +133,11 @@ func TestInput_errorsHaveOneShape(t *testing.T) {
 }
 
 // fieldsOf returns the fields that an InputError names; none for another error.
-func fieldsOf(err error) (fields []string) {
+func fieldsOf(err error) []string {
 	if input := (*decide.InputError)(nil); errors.As(err, &input) {
-		for _, e := range input.Fields {
-			fields = append(fields, e.Field)
-		}
+		return Fields(input.Fields)
 	}
-	return fields
+	return nil
 }
 
 func TestInput_managedBy(t *testing.T) {
@@ -187,7 +185,7 @@ func TestInput_defaults(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			job := bare.DeepCopy()
 			job.Spec = test.spec
-			d := decidetest.MustDecide(t, decide.Snapshot{Job: job, Now: jobtest.Noon()})
+			d := Must(decide.Job(decide.Snapshot{Job: job, Now: jobtest.Noon()}))
 			if len(d.Create) != test.create {
 				t.Fatalf("%d to create, want %d", len(d.Create), test.create)
 			}
@@ -199,7 +197,7 @@ func TestInput_defaults(t *testing.T) {
 			}
 			// The created pod counts as a pod of the Job and is not created again.
 			pod.UID = "pod-1"
-			if d := decidetest.MustDecide(t, decide.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: jobtest.Noon()}); len(d.Create) != test.create-1 || len(d.Claim) != 0 {
+			if d := Must(decide.Job(decide.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: jobtest.Noon()})); len(d.Create) != test.create-1 || len(d.Claim) != 0 {
 				t.Errorf("with its pod: %d to create, claims %v; want %d, none", len(d.Create), d.Claim, test.create-1)
 			}
 		})
@@ -213,7 +211,7 @@ func TestInput_defaults(t *testing.T) {
 		job := bare.DeepCopy()
 		job.Spec = batchv1.JobSpec{CompletionMode: new(batchv1.IndexedCompletion), Completions: new(int32(5)), BackoffLimitPerIndex: test.perIndex}
 		job.Status.Failed = test.failed
-		if d := decidetest.MustDecide(t, decide.Snapshot{Job: job, Now: jobtest.Noon()}); len(d.Status.Conditions) > 0 != test.ends {
+		if d := Must(decide.Job(decide.Snapshot{Job: job, Now: jobtest.Noon()})); len(d.Status.Conditions) > 0 != test.ends {
 			t.Errorf("per index %v, %d failed: conditions %v, want the end %t", test.perIndex, test.failed, d.Status.Conditions, test.ends)
 		}
 	}
@@ -275,7 +273,7 @@ func TestInput_tolerated(t *testing.T) {
 			pods := []*corev1.Pod{decidetest.PodIn(job, 1, corev1.PodRunning), decidetest.PodIn(job, 2, corev1.PodRunning)}
 			s := decide.Snapshot{Job: job, Pods: pods, Now: job.CreationTimestamp.Time}
 			test.change(&s)
-			d := decidetest.MustDecide(t, s)
+			d := Must(decide.Job(s))
 			Same(t, "the notes", explain.Of(d).Notes(), test.want)
 		})
 	}
@@ -290,25 +288,22 @@ func TestInput_largeIndexes(t *testing.T) {
 	for i := int32(100_001); i < 400_000; i += 2 {
 		odd.Add(i)
 	}
-	notes := func(d decide.Decision) (codes []explain.Code) {
-		for _, n := range explain.Of(d).Notes() {
-			codes = append(codes, n.Code)
-		}
-		return codes
+	notes := func(d decide.Decision) []explain.Code {
+		return Each(explain.Of(d).Notes(), func(n explain.Reason) explain.Code { return n.Code })
 	}
 	job.Status.CompletedIndexes = odd.Set().String()
 	s := decide.Snapshot{Job: job, Now: jobtest.Noon()}
-	if d := decidetest.MustDecide(t, s); !slices.Equal(notes(d), []explain.Code{explain.NoteIndexesLarge}) {
+	if d := Must(decide.Job(s)); !slices.Equal(notes(d), []explain.Code{explain.NoteIndexesLarge}) {
 		t.Errorf("with %d bytes of indexes: %q, want %s", len(job.Status.CompletedIndexes), notes(d), explain.NoteIndexesLarge)
 	}
 	ended := job.DeepCopy()
 	ended.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}
-	if d := decidetest.MustDecide(t, decide.Snapshot{Job: ended, Now: jobtest.Noon()}); !slices.Contains(notes(d), explain.NoteIndexesLarge) {
+	if d := Must(decide.Job(decide.Snapshot{Job: ended, Now: jobtest.Noon()})); !slices.Contains(notes(d), explain.NoteIndexesLarge) {
 		t.Errorf("after the end: %q, want %s", notes(d), explain.NoteIndexesLarge)
 	}
 	// The note is about the status to store, not about the damaged stored one.
 	job.Status.CompletedIndexes = strings.Repeat("1,", 1<<19)
-	if d := decidetest.MustDecide(t, s); slices.Contains(notes(d), explain.NoteIndexesLarge) {
+	if d := Must(decide.Job(s)); slices.Contains(notes(d), explain.NoteIndexesLarge) {
 		t.Errorf("a status that is repaired: %q, want no note about its size", notes(d))
 	}
 }
@@ -318,7 +313,7 @@ func TestInput_annotationsOfAPlainJob(t *testing.T) {
 	job := decidetest.SpecJob(t, "completions: 1")
 	pod := decidetest.PodIn(job, 1, corev1.PodRunning)
 	pod.Annotations = map[string]string{batchv1.JobCompletionIndexAnnotation: "x", batchv1.JobIndexFailureCountAnnotation: "y"}
-	d := decidetest.MustDecide(t, decide.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time})
+	d := Must(decide.Job(decide.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time}))
 	Same(t, "notes", len(explain.Of(d).Notes()), 0)
 }
 
@@ -329,7 +324,7 @@ func TestInput_completeAndFailed(t *testing.T) {
 	job.Status = batchv1.JobStatus{Active: -1, Conditions: []batchv1.JobCondition{
 		{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}, {Type: batchv1.JobFailed, Status: corev1.ConditionTrue, Reason: "R", Message: "M"},
 	}}
-	d := decidetest.MustDecide(t, decide.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: jobtest.Noon()})
+	d := Must(decide.Job(decide.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: jobtest.Noon()}))
 	if d.Status != nil || len(d.Strip) != 1 || !builtin.HasFinalizer(d.Strip[0]) || explain.Of(d).Job().Text != "the Job is Failed: R: M" {
 		t.Errorf("status %v, %d to strip, %q; want none, 1, Failed", d.Status, len(d.Strip), explain.Of(d).Job().Text)
 	}

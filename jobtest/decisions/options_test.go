@@ -47,7 +47,7 @@ func TestOptions_keys(t *testing.T) {
 	})
 	job := decidetest.SpecJob(t, "completions: 2\nparallelism: 1\ncompletionMode: Indexed\nbackoffLimitPerIndex: 1")
 	job.Spec.Selector, job.Spec.Template.Labels = nil, nil
-	pod := decidetest.MustDecide(t, decide.Snapshot{Job: job, Now: jobtest.Noon()}, own).Create[0].Pod()
+	pod := Must(decide.Job(decide.Snapshot{Job: job, Now: jobtest.Noon()}, own)).Create[0].Pod()
 	want := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Finalizers:  []string{"example.com/counted"},
 		Labels:      map[string]string{"example.com/part": "0", "example.com/suite": job.Name, "example.com/suite-uid": string(job.UID)},
@@ -63,7 +63,7 @@ func TestOptions_keys(t *testing.T) {
 	foreign := pod.DeepCopy()
 	foreign.Name, foreign.UID, foreign.Finalizers = "pod-1", "pod-1", []string{batchv1.JobTrackingFinalizer}
 	foreign.Annotations["example.com/part"] = "1"
-	d := decidetest.MustDecide(t, decide.Snapshot{Job: job, Pods: []*corev1.Pod{pod, foreign}, Now: jobtest.Noon()}, own)
+	d := Must(decide.Job(decide.Snapshot{Job: job, Pods: []*corev1.Pod{pod, foreign}, Now: jobtest.Noon()}, own))
 	Same(t, "completed indexes", d.Status.CompletedIndexes, "0")
 	const note = "1 pod succeeded without the finalizer example.com/counted and cannot be counted, such as pod-1"
 	if notes := explain.Of(d).Notes(); !slices.ContainsFunc(notes, func(n explain.Reason) bool { return n.Text == note }) {
@@ -101,13 +101,13 @@ func TestOptions_withFailurePolicy(t *testing.T) {
 		{[]decide.Option{decide.FailurePolicy(nil)}, "PodFailurePolicy"},
 	} {
 		job := decidetest.SpecJob(t, spec)
-		d := decidetest.MustDecide(t, decide.Snapshot{Job: job, Pods: []*corev1.Pod{decidetest.PodIn(job, 1, corev1.PodFailed)}, Now: job.CreationTimestamp.Time}, test.opts...)
+		d := Must(decide.Job(decide.Snapshot{Job: job, Pods: []*corev1.Pod{decidetest.PodIn(job, 1, corev1.PodFailed)}, Now: job.CreationTimestamp.Time}, test.opts...))
 		Same(t, fmt.Sprintf("the reason with %d options", len(test.opts)), reasonOf(d), test.want)
 	}
 	job := decidetest.SpecJob(t, "completions: 1")
 	pod := decidetest.PodIn(job, 1, corev1.PodRunning)
 	pod.DeletionTimestamp = &job.CreationTimestamp
-	d := decidetest.MustDecide(t, decide.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time}, decide.FailurePolicy(named))
+	d := Must(decide.Job(decide.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time}, decide.FailurePolicy(named)))
 	Same(t, "a terminating pod with a policy", explain.Of(d).Job().Code, explain.JobAwaitingTermination)
 }
 
@@ -255,7 +255,7 @@ func TestReasonOfTheCondition(t *testing.T) {
 		job := decidetest.SpecJob(t, "completions: 1")
 		pod := decidetest.PodIn(job, 1, corev1.PodFailed)
 		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}}
-		d := decidetest.MustDecide(t, decide.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time}, opts...)
+		d := Must(decide.Job(decide.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time}, opts...))
 		Same(t, name+": the reason", reasonOf(d), test.want)
 	}
 }
@@ -275,7 +275,7 @@ func TestRuleNames_besideTheField(t *testing.T) {
 		"after RuleNames":      {ofCaller, ofField},
 		"before RuleNames":     {ofField, ofCaller},
 	} {
-		d := decidetest.MustDecide(t, s, opts...)
+		d := Must(decide.Job(s, opts...))
 		Same(t, name+": the reason", reasonOf(d), "PodFailurePolicy_Field")
 		Same(t, name+": the name in the explanation", explain.Of(d).LastFailure().Match.Name, "Field")
 	}
@@ -365,7 +365,7 @@ func effectsOf(d decide.Decision) []string {
 func TestOptions_order(t *testing.T) {
 	job := decidetest.SpecJob(t, "completions: 9\nparallelism: 9")
 	for _, test := range []struct{ first, last, want int }{{1, 4, 4}, {4, 1, 1}, {1, 0, 9}} { // 0 is the default
-		d := decidetest.MustDecide(t, decide.Snapshot{Job: job, Now: jobtest.Noon()}, decide.MaxChanges(test.first), decide.MaxChanges(test.last))
+		d := Must(decide.Job(decide.Snapshot{Job: job, Now: jobtest.Noon()}, decide.MaxChanges(test.first), decide.MaxChanges(test.last)))
 		Same(t, fmt.Sprint("pods to create with ", test), len(d.Create), test.want)
 	}
 }
@@ -395,9 +395,9 @@ func TestOptions_invalid(t *testing.T) {
 // The bounds of the numbers are valid.
 func TestOptions_bounds(t *testing.T) {
 	job := decidetest.SpecJob(t, "completions: 1")
-	decidetest.MustDecide(t, decide.Snapshot{Job: job, Now: jobtest.Noon()}, decide.MaxUncounted(0), decide.MaxChanges(0),
+	Must(decide.Job(decide.Snapshot{Job: job, Now: jobtest.Noon()}, decide.MaxUncounted(0), decide.MaxChanges(0),
 		decide.MaxRemovals(0), decide.FailLostPods(0), decide.BatchPeriod(0), decide.Backoff(backoff.Policy{Factor: 1}),
-		decide.Throttle(0, 0))
+		decide.Throttle(0, 0)))
 }
 
 // While the last status write is not observed, the Job is requeued after the batch period.
@@ -408,7 +408,7 @@ func TestOptions_batchPeriodOfAnUnobservedStatus(t *testing.T) {
 		opts []decide.Option
 		want time.Duration
 	}{{nil, time.Second}, {[]decide.Option{decide.BatchPeriod(7 * time.Second)}, 7 * time.Second}} {
-		if d := decidetest.MustDecide(t, s, test.opts...); d.Requeue != test.want || !d.Idle() {
+		if d := Must(decide.Job(s, test.opts...)); d.Requeue != test.want || !d.Idle() {
 			t.Errorf("%d options: requeue %s, idle %t; want %s and nothing else", len(test.opts), d.Requeue, d.Idle(), test.want)
 		}
 	}

@@ -24,9 +24,8 @@ import (
 )
 
 // explained returns the explanation of the decision on job and its pods when the Job is created.
-func explained(t *testing.T, job *batchv1.Job, pods ...*corev1.Pod) explain.Explanation {
-	t.Helper()
-	return explain.Of(decidetest.MustDecide(t, decide.Snapshot{Job: job, Pods: pods, Now: job.CreationTimestamp.Time}))
+func explained(job *batchv1.Job, pods ...*corev1.Pod) explain.Explanation {
+	return explain.Of(podtest.Must(decide.Job(decide.Snapshot{Job: job, Pods: pods, Now: job.CreationTimestamp.Time})))
 }
 
 // named returns the n-th pod of job, with that name and UID.
@@ -100,7 +99,7 @@ func TestExplanation_fault(t *testing.T) {
 		pod := decidetest.PodIn(job, 1, corev1.PodFailed)
 		pod.Status.ContainerStatuses = nil
 		test.change(pod)
-		r := explained(t, job, pod).Index(0)
+		r := explained(job, pod).Index(0)
 		if r.LastFailure.Fault != test.want || r.LastFailure.Pod != pod.Name || r.Failures != 1 {
 			t.Errorf("got %q of pod %q and %d failures, want %q of %q and 1", r.LastFailure.Fault, r.LastFailure.Pod, r.Failures, test.want, pod.Name)
 		}
@@ -141,7 +140,7 @@ func TestExplanation_podsOfAnIndex(t *testing.T) {
 			in.Pods = append(in.Pods, pod)
 		}
 		for range 2 {
-			if r := explain.Of(decidetest.MustDecide(t, in)).Index(0); r.Code != test.code || r.Text != test.want ||
+			if r := explain.Of(podtest.Must(decide.Job(in))).Index(0); r.Code != test.code || r.Text != test.want ||
 				r.LastFailure.Pod != "" {
 				t.Errorf("%v: got %s: %s, and the failure %+v, want %s: %s and none",
 					test.pods, r.Code, r.Text, r.LastFailure, test.code, test.want)
@@ -172,7 +171,7 @@ func TestExplanation_LastFailure(t *testing.T) {
 		{"the first of two that failed at the same time", []*corev1.Pod{pod(1, 1, 0), pod(2, 2, 0)}, "job-p1: container main, exit code 1, rule false"},
 	} {
 		for range 2 {
-			d := decidetest.MustDecide(t, decide.Snapshot{Job: job, Pods: test.pods, Now: job.CreationTimestamp.Add(time.Hour)})
+			d := podtest.Must(decide.Job(decide.Snapshot{Job: job, Pods: test.pods, Now: job.CreationTimestamp.Add(time.Hour)}))
 			f := explain.Of(d).LastFailure()
 			podtest.Same(t, test.reason, fmt.Sprintf("%s: %s, rule %t", f.Pod, f.Fault, f.Match.Matched()), test.want)
 			slices.Reverse(test.pods)
@@ -187,7 +186,7 @@ func TestExplanation_LastFailure_beyondCompletions(t *testing.T) {
 	within, beyond := decidetest.PodIn(job, 1, corev1.PodFailed), decidetest.PodIn(job, 3, corev1.PodFailed)
 	beyond.Status.ContainerStatuses[0].State.Terminated.FinishedAt = metav1.NewTime(job.CreationTimestamp.Add(time.Minute))
 	*job.Spec.Completions, *job.Spec.Parallelism = 2, 2
-	d := decidetest.MustDecide(t, decide.Snapshot{Job: job, Pods: []*corev1.Pod{within, beyond}, Now: job.CreationTimestamp.Add(time.Hour)})
+	d := podtest.Must(decide.Job(decide.Snapshot{Job: job, Pods: []*corev1.Pod{within, beyond}, Now: job.CreationTimestamp.Add(time.Hour)}))
 	podtest.Same(t, "the pod; the other is beyond completions", explain.Of(d).LastFailure().Pod, within.Name)
 }
 
@@ -199,7 +198,7 @@ func TestExplanation_stoppedUnrun(t *testing.T) {
 		StartTime: &job.CreationTimestamp, CompletedIndexes: "0", Succeeded: 1, FailedIndexes: &failed, Failed: 1,
 		Conditions: []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue, Reason: "R"}},
 	}
-	e := explained(t, job)
+	e := explained(job)
 	for index, want := range map[int32]string{
 		-1: "not an index of the Job", 0: "index 0: completed", 1: "index 1: failed", 2: "index 2: not done, because the Job is Failed",
 		3: "index 3: not an index of the Job",
@@ -212,7 +211,7 @@ func TestExplanation_stoppedUnrun(t *testing.T) {
 func TestExplanation_backsOffAsAWhole(t *testing.T) {
 	job := decidetest.SpecJob(t, "completions: 2\nparallelism: 1\ncompletionMode: Indexed")
 	s := decide.Snapshot{Job: job, Pods: []*corev1.Pod{decidetest.PodIn(job, 1, corev1.PodFailed)}, Now: job.CreationTimestamp.Time}
-	for _, d := range []decide.Decision{decidetest.MustDecide(t, s), decidetest.MustDecide(t, s, decide.FillFreeSlots())} {
+	for _, d := range []decide.Decision{podtest.Must(decide.Job(s)), podtest.Must(decide.Job(s, decide.FillFreeSlots()))} {
 		if got, want := explain.Of(d).Index(1).Text, "pending: "+explain.Of(d).Job().Text; got != want || explain.Of(d).Job().Code != explain.JobBackingOff {
 			t.Errorf("got %s, want %s", got, want)
 		}
@@ -249,7 +248,7 @@ func TestExplanation_whichFailedPod(t *testing.T) {
 	} {
 		job.Spec.BackoffLimitPerIndex = test.limit
 		for range 2 {
-			d := decidetest.MustDecide(t, decide.Snapshot{Job: job, Pods: test.pods, Now: noon.Add(2 * time.Second)})
+			d := podtest.Must(decide.Job(decide.Snapshot{Job: job, Pods: test.pods, Now: noon.Add(2 * time.Second)}))
 			podtest.Same(t, test.name, explain.Of(d).Index(0).Pod, test.want)
 			slices.Reverse(test.pods)
 		}
@@ -291,7 +290,7 @@ podFailurePolicy:
 		{"the limit, beside ignored failures", []*corev1.Pod{pod("limit", 1, "2", "4")}, "limit failed after 3 failures, the limit is 2"},
 	} {
 		for range 2 {
-			index := explained(t, job, test.pods...).Index(0)
+			index := explained(job, test.pods...).Index(0)
 			podtest.Same(t, test.name, index.Pod+" "+index.Text, test.want)
 			slices.Reverse(test.pods)
 		}
@@ -300,7 +299,7 @@ podFailurePolicy:
 	// Nothing says why an index failed whose pod is gone.
 	job.Status.FailedIndexes = new(string)
 	*job.Status.FailedIndexes = "0"
-	podtest.Same(t, "without the pod that failed the index", explained(t, job, pod("plain", 1, "0", "0")).Index(0).Text, "failed")
+	podtest.Same(t, "without the pod that failed the index", explained(job, pod("plain", 1, "0", "0")).Index(0).Text, "failed")
 }
 
 // The reason names what the caps leave, what is not observed, and each reason for deletions once. Its times are in UTC, whatever zone the clock shows.
@@ -338,7 +337,7 @@ func TestExplanation_reasonOfTheJob(t *testing.T) {
 		if test.change != nil {
 			test.change(&s)
 		}
-		podtest.Same(t, "explained", explain.Of(decidetest.MustDecide(t, s, test.opts...)).Job().Text, test.want)
+		podtest.Same(t, "explained", explain.Of(podtest.Must(decide.Job(s, test.opts...))).Job().Text, test.want)
 	}
 }
 
@@ -387,7 +386,7 @@ func TestExplanation_waitsForTheTerminating(t *testing.T) {
 		deleted(1, corev1.PodFailed, time.Hour), deleted(2, corev1.PodRunning, 20*time.Second),
 		deleted(3, corev1.PodRunning, 30*time.Second), deleted(4, corev1.PodRunning, 10*time.Second),
 	}
-	for _, r := range explained(t, job, pods...).Waits() {
+	for _, r := range explained(job, pods...).Waits() {
 		if r.Code == explain.WaitTermination && r.Until.Equal(noon.Add(30*time.Second)) {
 			return
 		}
@@ -436,7 +435,7 @@ func TestNotes_podsThatCannotBeCounted(t *testing.T) {
 				job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Succeeded: []types.UID{test.listed}}
 			}
 			notes := func(f decide.InFlight) (texts []string) {
-				d := decidetest.MustDecide(t, decide.Snapshot{Job: job, Pods: test.pods, Now: jobtest.Noon(), InFlight: f})
+				d := podtest.Must(decide.Job(decide.Snapshot{Job: job, Pods: test.pods, Now: jobtest.Noon(), InFlight: f}))
 				for _, note := range explain.Of(d).Notes() {
 					if note.Code == explain.NoteNotCounted {
 						texts = append(texts, note.Text)

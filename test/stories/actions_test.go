@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate/decide"
-	"github.com/jobfate/jobfate/internal/podtest"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest"
 )
 
@@ -30,7 +30,7 @@ template:
     restartPolicy: Never
     initContainers: [{name: init}]
     containers: [{name: main}, {name: knows, env: [{name: OTHER}, {name: JOB_COMPLETION_INDEX, value: own}]}, {name: other, env: [{name: OTHER}]}]`)
-	d := mustDecide(t, decide.Snapshot{Job: job, Now: jobtest.Noon()})
+	d := Must(decide.Job(decide.Snapshot{Job: job, Now: jobtest.Noon()}))
 	got := d.Create[0]
 	fromLabel := []corev1.EnvVar{{Name: "JOB_COMPLETION_INDEX", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{
 		FieldPath: "metadata.labels['batch.kubernetes.io/job-completion-index']",
@@ -65,8 +65,8 @@ template:
 	}
 	// If the template has the finalizer already, it is not added twice.
 	job.Spec.Template.Finalizers = []string{batchv1.JobTrackingFinalizer}
-	d = mustDecide(t, decide.Snapshot{Job: job, Now: jobtest.Noon()})
-	podtest.Same(t, "finalizers", len(d.Create[0].Pod().Finalizers), 1)
+	d = Must(decide.Job(decide.Snapshot{Job: job, Now: jobtest.Noon()}))
+	Same(t, "finalizers", len(d.Create[0].Pod().Finalizers), 1)
 }
 
 // A pod of a NonIndexed Job has no index. If a Job has its own selector, its pods have only
@@ -75,8 +75,8 @@ func TestActions_createdPodOfAPlainJob(t *testing.T) {
 	job := specJob(t, "completions: 1\ntemplate: {metadata: {labels: {app: x}}, spec: {restartPolicy: Never, containers: [{name: main}]}}")
 	job.Spec.ManualSelector, job.Spec.Selector = new(true), &metav1.LabelSelector{MatchLabels: map[string]string{"app": "x"}}
 	job.Spec.Template.Labels = map[string]string{"app": "x"}
-	pod := mustDecide(t, decide.Snapshot{Job: job, Now: jobtest.Noon()}).Create[0].Pod()
-	podtest.Same(t, "the labels", pod.Labels, map[string]string{"app": "x"})
+	pod := Must(decide.Job(decide.Snapshot{Job: job, Now: jobtest.Noon()})).Create[0].Pod()
+	Same(t, "the labels", pod.Labels, map[string]string{"app": "x"})
 	if len(pod.Annotations) != 0 || len(pod.Spec.Containers[0].Env) != 0 || pod.Spec.Hostname != "" {
 		t.Errorf("annotations %v, environment %v, hostname %q; want none", pod.Annotations, pod.Spec.Containers[0].Env, pod.Spec.Hostname)
 	}
@@ -96,7 +96,7 @@ func TestActions_names(t *testing.T) {
 	} {
 		job := specJob(t, "completions: 1\ncompletionMode: "+test.mode)
 		job.Name = test.name
-		d := mustDecide(t, decide.Snapshot{Job: job, Now: jobtest.Noon()})
-		podtest.Same(t, fmt.Sprintf("%s of %s", test.mode, test.name), d.Create[0].Pod().GenerateName, test.want)
+		d := Must(decide.Job(decide.Snapshot{Job: job, Now: jobtest.Noon()}))
+		Same(t, fmt.Sprintf("%s of %s", test.mode, test.name), d.Create[0].Pod().GenerateName, test.want)
 	}
 }

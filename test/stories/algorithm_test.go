@@ -17,7 +17,7 @@ import (
 	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/internal/classify"
-	"github.com/jobfate/jobfate/internal/podtest"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/decidetest"
 	"github.com/jobfate/jobfate/test/stories/script"
 	"github.com/jobfate/jobfate/tracking"
@@ -54,8 +54,8 @@ func TestAlgorithm_step1_countsInThreePlaces(t *testing.T) {
 			job := job.DeepCopy()
 			job.Status = batchv1.JobStatus{StartTime: &start, Succeeded: test.succeeded,
 				UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Succeeded: test.uncounted}}
-			d := mustDecide(t, decide.Snapshot{Job: job, Pods: test.pods, Now: start.Time})
-			podtest.Same(t, "pods to create", len(d.Create), test.want)
+			d := Must(decide.Job(decide.Snapshot{Job: job, Pods: test.pods, Now: start.Time}))
+			Same(t, "pods to create", len(d.Create), test.want)
 		})
 	}
 }
@@ -80,8 +80,8 @@ func TestAlgorithm_step1_failedPodsSimilarly(t *testing.T) {
 		job := job.DeepCopy()
 		job.Status = batchv1.JobStatus{StartTime: &start, Failed: test.failed,
 			UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Failed: test.uncounted}}
-		d := mustDecide(t, decide.Snapshot{Job: job, Pods: []*corev1.Pod{podIn(job, 1, corev1.PodFailed)}, Now: start.Time})
-		podtest.Same(t, fmt.Sprintf("failed %d, uncounted %v and one failed pod: the Job ends", test.failed, test.uncounted),
+		d := Must(decide.Job(decide.Snapshot{Job: job, Pods: []*corev1.Pod{podIn(job, 1, corev1.PodFailed)}, Now: start.Time}))
+		Same(t, fmt.Sprintf("failed %d, uncounted %v and one failed pod: the Job ends", test.failed, test.uncounted),
 			explain.Of(d).Job().Code == explain.JobEnding, test.fails)
 	}
 }
@@ -92,8 +92,8 @@ func TestAlgorithm_listsAreNeverNull(t *testing.T) {
 	for _, mode := range []string{"NonIndexed", "Indexed"} {
 		job := specJob(t, "completions: 2\nparallelism: 2\ncompletionMode: "+mode)
 		for name, pods := range map[string][]*corev1.Pod{"no pod": nil, "a pod to count": {podIn(job, 1, corev1.PodSucceeded)}} {
-			d := mustDecide(t, decide.Snapshot{Job: job, Pods: pods, Now: job.CreationTimestamp.Time})
-			podtest.Same(t, mode+", "+name+": the status has lists", d.Status.UncountedTerminatedPods != nil, true)
+			d := Must(decide.Job(decide.Snapshot{Job: job, Pods: pods, Now: job.CreationTimestamp.Time}))
+			Same(t, mode+", "+name+": the status has lists", d.Status.UncountedTerminatedPods != nil, true)
 			if st := decidetest.Settle(d, d.Strip...).Status; st != nil && st.UncountedTerminatedPods == nil {
 				t.Errorf("%s, %s: the settled status has no lists", mode, name)
 			}
@@ -130,14 +130,14 @@ func TestAlgorithm_step4_whichPods(t *testing.T) {
 	job.Status = batchv1.JobStatus{StartTime: &start, Succeeded: 1, Failed: 1, UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{
 		Succeeded: []types.UID{"pod-1", "pod-2", "pod-3"}, Failed: []types.UID{"pod-4"},
 	}}
-	d := mustDecide(t, decide.Snapshot{Job: job, Now: start.Time, Pods: []*corev1.Pod{
+	d := Must(decide.Job(decide.Snapshot{Job: job, Now: start.Time, Pods: []*corev1.Pod{
 		podIn(job, 1, corev1.PodSucceeded), without(podIn(job, 2, corev1.PodSucceeded)),
-	}})
+	}}))
 	// p2 has no finalizer, p3 and p4 are gone.
 	if st := d.Status; st.Succeeded != 3 || st.Failed != 2 || !slices.Equal(st.UncountedTerminatedPods.Succeeded, []types.UID{"pod-1"}) || len(st.UncountedTerminatedPods.Failed) != 0 {
 		t.Errorf("got %d succeeded, %d failed, %v uncounted; want 3, 2 and p1", st.Succeeded, st.Failed, st.UncountedTerminatedPods)
 	}
-	podtest.Same(t, "settled: succeeded", decidetest.Settle(d, d.Strip...).Status.Succeeded, 4)
+	Same(t, "settled: succeeded", decidetest.Settle(d, d.Strip...).Status.Succeeded, 4)
 }
 
 // "Even if more than one Pod gets created for the same index, only one of them
@@ -147,8 +147,8 @@ func TestAlgorithm_oneOfTwoPodsOfAnIndexCounts(t *testing.T) {
 	first := podIn(job, 1, corev1.PodSucceeded)
 	second := first.DeepCopy()
 	second.Name, second.UID = "job-0-again", "uid-again"
-	d := mustDecide(t, decide.Snapshot{Job: job, Now: job.CreationTimestamp.Time, Pods: []*corev1.Pod{first, second}})
-	podtest.Same(t, "succeeded, completed, to strip", []any{d.Status.Succeeded, d.Status.CompletedIndexes, len(d.Strip)}, []any{int32(1), "0", 2})
+	d := Must(decide.Job(decide.Snapshot{Job: job, Now: job.CreationTimestamp.Time, Pods: []*corev1.Pod{first, second}}))
+	Same(t, "succeeded, completed, to strip", []any{d.Status.Succeeded, d.Status.CompletedIndexes, len(d.Strip)}, []any{int32(1), "0", 2})
 }
 
 // "We limit the number of UIDs to the order of hundreds, keeping the size of the
@@ -225,25 +225,25 @@ func TestAlgorithm_throttle(t *testing.T) {
 	if d := w.last; d.Status != nil || len(d.Strip) != 0 || len(d.Create) != 2 || decidetest.Settle(d, w.Pods()...).Status != nil {
 		t.Errorf("too soon: status %v, %d to strip, %d to create; want nothing stored and 2 to create", d.Status, len(d.Strip), len(d.Create))
 	}
-	podtest.Same(t, "the next sync", w.next, first.Add(5*time.Second))
+	Same(t, "the next sync", w.next, first.Add(5*time.Second))
 
 	// Three of twenty are more than a tenth.
 	w.End("pod-3", 0)
 	w.sync()
-	podtest.Same(t, "three of twenty: stored, succeeded", podtest.Pair(w.last.Status != nil, w.Job().Status.Succeeded), podtest.Pair(true, int32(3)))
+	Same(t, "three of twenty: stored, succeeded", Pair(w.last.Status != nil, w.Job().Status.Succeeded), Pair(true, int32(3)))
 	second := w.snapshot().LastStatus
 
 	// Once enough time has passed, one pod is enough.
 	w.End("pod-4", 0)
 	w.sync()
-	podtest.Same(t, "one of twenty, too soon: stored, last", podtest.Pair(w.last.Status != nil, w.snapshot().LastStatus), podtest.Pair(false, second))
+	Same(t, "one of twenty, too soon: stored, last", Pair(w.last.Status != nil, w.snapshot().LastStatus), Pair(false, second))
 	w.wait()
-	podtest.Same(t, "succeeded, after", podtest.Pair(w.Job().Status.Succeeded, w.Now.Sub(second)), podtest.Pair(int32(4), 5*time.Second))
+	Same(t, "succeeded, after", Pair(w.Job().Status.Succeeded, w.Now.Sub(second)), Pair(int32(4), 5*time.Second))
 
 	// Suspending a Job is never delayed.
-	podtest.NoError(t, w.EditJob(func(spec *batchv1.JobSpec) { spec.Suspend = new(true) }))
+	NoError(t, w.EditJob(func(spec *batchv1.JobSpec) { spec.Suspend = new(true) }))
 	w.sync()
-	podtest.Same(t, "the suspension is stored at once", w.last.Status != nil, true)
+	Same(t, "the suspension is stored at once", w.last.Status != nil, true)
 }
 
 // § Deleted Jobs: "adding the orphan Pod (Pod for which the Job controller
@@ -260,14 +260,14 @@ func TestAlgorithm_orphans(t *testing.T) {
 	w.CollectGarbage()
 	var c tracking.Controller
 	for _, pod := range w.Pods() {
-		podtest.Same(t, shortName(pod)+" is freed although its Job exists", c.Frees(pod, job), false)
-		podtest.Same(t, shortName(pod)+" is freed when its Job is gone", c.Frees(pod, w.Job()), true)
+		Same(t, shortName(pod)+" is freed although its Job exists", c.Frees(pod, job), false)
+		Same(t, shortName(pod)+" is freed when its Job is gone", c.Frees(pod, w.Job()), true)
 	}
 	w.settle()
 	for _, pod := range w.Pods() {
 		w.End(pod.UID, 143)
 	}
-	podtest.Same(t, "pods that are left", showPods(w.Pods()), showPods(nil))
+	Same(t, "pods that are left", showPods(w.Pods()), showPods(nil))
 }
 
 // The throttle delays nothing if there is nothing to store.
@@ -276,11 +276,11 @@ func TestAlgorithm_throttleOfNothing(t *testing.T) {
 	w.runAll()
 	s := w.snapshot()
 	s.LastStatus = s.Now.Add(-time.Second)
-	d := mustDecide(t, s, decide.Throttle(time.Minute, 1))
-	podtest.Same(t, "idle, requeue, notes", fmt.Sprint(d.Idle(), d.Requeue, len(explain.Of(d).Notes())), "true 0s 0")
+	d := Must(decide.Job(s, decide.Throttle(time.Minute, 1)))
+	Same(t, "idle, requeue, notes", fmt.Sprint(d.Idle(), d.Requeue, len(explain.Of(d).Notes())), "true 0s 0")
 	s.Job = s.Job.DeepCopy()
 	s.Job.Status.Active = 2
-	d = mustDecide(t, s, decide.Throttle(time.Minute, 1))
+	d = Must(decide.Job(s, decide.Throttle(time.Minute, 1)))
 	if !d.Idle() || d.Requeue != 59*time.Second || len(explain.Of(d).Notes()) != 1 || explain.Of(d).Notes()[0].Code != explain.NoteStatusPutOff {
 		t.Errorf("idle %t, requeue %s, notes %v; want the status delayed for 59s", d.Idle(), d.Requeue, explain.Of(d).Notes())
 	}
@@ -295,7 +295,7 @@ func TestAlgorithm_revisedTwice(t *testing.T) {
 	job.Status.StartTime, job.Status.Active = &job.CreationTimestamp, 1
 	now := job.CreationTimestamp.Time
 	s := decide.Snapshot{Job: job, Pods: []*corev1.Pod{done, surplus}, Now: now, LastStatus: now}
-	d := mustDecide(t, s, decide.Throttle(time.Minute, 2))
+	d := Must(decide.Job(s, decide.Throttle(time.Minute, 2)))
 
 	delayed := d.Revise(decide.Undone{Deletions: []types.UID{"surplus"}})
 	if delayed.Status != nil || decidetest.Settle(delayed, delayed.Strip...).Status != nil {
@@ -326,7 +326,7 @@ func TestAlgorithm_anyWriteMayFail(t *testing.T) {
 
 func anyWriteMayFail(t *testing.T, d *datadriven.TestData) {
 	s, err := script.Parse(d.Input)
-	podtest.NoError(t, err)
+	NoError(t, err)
 	run := func(name string, f fault, stale string) (writes int) {
 		t.Run(d.CmdArgs[0].Key+", "+name, func(t *testing.T) {
 			w := newWorld(t)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/jobfate/jobfate/decide"
 	"github.com/jobfate/jobfate/explain"
-	"github.com/jobfate/jobfate/internal/podtest"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
@@ -74,7 +74,7 @@ func TestLimits_sizeOfTheIndexFields(t *testing.T) {
 				job.Status.Succeeded += int32(test.from)
 				job.Status.CompletedIndexes = fmt.Sprintf("0-%s,%s", completed[1], strings.Join(completed[2:], ","))
 			}
-			d := mustDecide(t, decide.Snapshot{Job: job, Pods: pods, Now: job.CreationTimestamp.Time})
+			d := Must(decide.Job(decide.Snapshot{Job: job, Pods: pods, Now: job.CreationTimestamp.Time}))
 			if d.Status.CompletedIndexes != job.Status.CompletedIndexes || *d.Status.FailedIndexes != *job.Status.FailedIndexes || len(d.Create) != 0 {
 				t.Fatal("the decision changes the indexes")
 			}
@@ -163,7 +163,7 @@ func TestThroughput_requestsOfASync(t *testing.T) {
 			}
 			w.advance(time.Second)
 		}
-		podtest.Same(t, tc.name+": pods", w.made, completions)
+		Same(t, tc.name+": pods", w.made, completions)
 		for _, goal := range []struct{ qps, pods int }{{50, 2500}, {100, 5000}} {
 			if pods := 60 * goal.qps * (w.made + completions) / w.writes; pods >= goal.pods != tc.enough {
 				t.Errorf("%s: %d pods are created or counted in a minute at %d QPS, by %d requests; at least %d: want %t",

@@ -12,7 +12,7 @@ import (
 
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/decide"
-	"github.com/jobfate/jobfate/internal/podtest"
+	. "github.com/jobfate/jobfate/internal/podtest"
 )
 
 // A record in doubt is computed from the counted pods: it has the failures after the last
@@ -55,15 +55,8 @@ func TestBackoffInDoubt_whatItCounts(t *testing.T) {
 		{"a success that is not counted yet", []*corev1.Pod{pod(2, corev1.PodFailed, time.Second), podIn(job, 1, corev1.PodSucceeded)},
 			backoff.Record{Job: job.UID}},
 	} {
-		got := mustDecide(t, decide.Snapshot{Job: job, Pods: test.pods, Now: noon.Add(time.Minute)})
-		podtest.Same(t, test.name, got.Backoff, test.want)
-	}
-	// The remembered record wins if it has more failures, because their pods may be gone.
-	remembered := backoff.Record{Failures: 7, LastFailure: noon.Add(2 * time.Second)}
-	for last, want := range map[time.Duration]int32{time.Second: 7, 2 * time.Second: 7, 3 * time.Second: 1} {
-		got := mustDecide(t, decide.Snapshot{Job: job, Pods: []*corev1.Pod{pod(1, corev1.PodFailed, last)},
-			Now: noon.Add(time.Minute), Backoff: remembered})
-		podtest.Same(t, "failures after a pod that failed after "+last.String(), got.Backoff.Failures, want)
+		got := Must(decide.Job(decide.Snapshot{Job: job, Pods: test.pods, Now: noon.Add(time.Minute)}))
+		Same(t, test.name, got.Backoff, test.want)
 	}
 }
 
@@ -74,10 +67,10 @@ func TestBackoffInDoubt_podsBeyondCompletions(t *testing.T) {
 	within, beyond := without(podIn(job, 1, corev1.PodFailed)), podIn(job, 5, corev1.PodFailed)
 	succeeded := podIn(job, 4, corev1.PodSucceeded)
 	*job.Spec.Completions, *job.Spec.Parallelism = 3, 3
-	got := mustDecide(t, decide.Snapshot{Job: job, Pods: []*corev1.Pod{within, without(beyond), without(succeeded)},
-		Now: job.CreationTimestamp.Add(time.Minute)}).Backoff
+	got := Must(decide.Job(decide.Snapshot{Job: job, Pods: []*corev1.Pod{within, without(beyond), without(succeeded)},
+		Now: job.CreationTimestamp.Add(time.Minute)})).Backoff
 	want := backoff.Record{Job: job.UID, Failures: 1, LastFailure: backoff.FinishTime(within)}
-	podtest.Same(t, "the record", got, want)
+	Same(t, "the record", got, want)
 }
 
 // A caller without a memory gets the delay that is due: its zero record may lack failures. A record
@@ -95,9 +88,9 @@ func TestBackoff_zeroRecordMayLackFailures(t *testing.T) {
 		{backoff.Record{Job: "an earlier Job"}, 0, 10 * time.Second},
 		{backoff.Record{Job: job.UID}, 1, 0},
 	} {
-		d := mustDecide(t, decide.Snapshot{Job: job, Pods: []*corev1.Pod{counted}, Now: backoff.FinishTime(counted), Backoff: test.record})
-		podtest.Same(t, fmt.Sprintf("with the record %+v: pods to create, requeue", test.record),
-			podtest.Pair(len(d.Create), d.Requeue), podtest.Pair(test.create, test.requeue))
+		d := Must(decide.Job(decide.Snapshot{Job: job, Pods: []*corev1.Pod{counted}, Now: backoff.FinishTime(counted), Backoff: test.record}))
+		Same(t, fmt.Sprintf("with the record %+v: pods to create, requeue", test.record),
+			Pair(len(d.Create), d.Requeue), Pair(test.create, test.requeue))
 	}
 }
 
@@ -112,14 +105,14 @@ func TestBackoff_newsDecide(t *testing.T) {
 	doubtful := remembered
 	doubtful.Job = ""
 	for record, want := range map[backoff.Record]time.Time{remembered: at, doubtful: remembered.LastFailure} {
-		got := mustDecide(t, decide.Snapshot{Job: job, Pods: []*corev1.Pod{news}, Now: at.Add(2 * time.Hour), Backoff: record})
-		podtest.Same(t, fmt.Sprintf("record %+v", record), got.Backoff, backoff.Record{Job: job.UID, Failures: 2, LastFailure: want})
+		got := Must(decide.Job(decide.Snapshot{Job: job, Pods: []*corev1.Pod{news}, Now: at.Add(2 * time.Hour), Backoff: record}))
+		Same(t, fmt.Sprintf("record %+v", record), got.Backoff, backoff.Record{Job: job.UID, Failures: 2, LastFailure: want})
 	}
 	// KEP-3850: a failed pod may move the last failure "only until it is added to the
 	// uncountedTerminatedPods structure".
 	job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Failed: []types.UID{news.UID}}
-	got := mustDecide(t, decide.Snapshot{Job: job, Pods: []*corev1.Pod{news}, Now: at.Add(2 * time.Hour), Backoff: remembered})
-	podtest.Same(t, "once its UID is recorded", got.Backoff, remembered)
+	got := Must(decide.Job(decide.Snapshot{Job: job, Pods: []*corev1.Pod{news}, Now: at.Add(2 * time.Hour), Backoff: remembered}))
+	Same(t, "once its UID is recorded", got.Backoff, remembered)
 }
 
 // A Job is suspended, which deletes its pods without counting them, and resumed while they
@@ -135,14 +128,14 @@ func TestBackoffInDoubt_podsThatTerminate(t *testing.T) {
 		pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = &due, &grace
 		pods = append(pods, pod)
 	}
-	got := mustDecide(t, decide.Snapshot{Job: job, Pods: pods, Now: noon.Add(time.Second)})
+	got := Must(decide.Job(decide.Snapshot{Job: job, Pods: pods, Now: noon.Add(time.Second)}))
 	want := backoff.Record{Job: job.UID, Failures: 1, LastFailure: noon}
-	podtest.Same(t, "the record, and the delay", podtest.Pair(got.Backoff, got.Requeue), podtest.Pair(want, 9*time.Second))
+	Same(t, "the record, and the delay", Pair(got.Backoff, got.Requeue), Pair(want, 9*time.Second))
 	// The time is that of the last deletion, regardless of the order of the pods.
 	later := metav1.NewTime(due.Add(5 * time.Second))
 	pods[50].DeletionTimestamp = &later
-	got = mustDecide(t, decide.Snapshot{Job: job, Pods: pods, Now: noon.Add(6 * time.Second)})
-	podtest.Same(t, "the last failure, with a pod that was deleted later", got.Backoff.LastFailure, noon.Add(5*time.Second))
+	got = Must(decide.Job(decide.Snapshot{Job: job, Pods: pods, Now: noon.Add(6 * time.Second)}))
+	Same(t, "the last failure, with a pod that was deleted later", got.Backoff.LastFailure, noon.Add(5*time.Second))
 	pods[50].DeletionTimestamp = &due
 	// Pods in the uncounted lists are in the record.
 	job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{}
@@ -150,8 +143,8 @@ func TestBackoffInDoubt_podsThatTerminate(t *testing.T) {
 		pod.Finalizers = append(pod.Finalizers, batchv1.JobTrackingFinalizer)
 		job.Status.UncountedTerminatedPods.Failed = append(job.Status.UncountedTerminatedPods.Failed, pod.UID)
 	}
-	got = mustDecide(t, decide.Snapshot{Job: job, Pods: pods, Now: noon.Add(time.Second)})
-	podtest.Same(t, "failures with two listed pods", got.Backoff.Failures, 3)
+	got = Must(decide.Job(decide.Snapshot{Job: job, Pods: pods, Now: noon.Add(time.Second)}))
+	Same(t, "failures with two listed pods", got.Backoff.Failures, 3)
 }
 
 // A pod that a user deletes counts as failed when its deletion begins. For a controller that
@@ -163,14 +156,14 @@ func TestBackoffInDoubt_podThatWasDeletedAndHasEnded(t *testing.T) {
 	due, grace := metav1.NewTime(noon.Add(30*time.Second)), int64(30)
 	pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = &due, &grace
 	look := func(pod *corev1.Pod, record backoff.Record) decide.Decision {
-		return mustDecide(t, decide.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: noon.Add(20 * time.Second), Backoff: record})
+		return Must(decide.Job(decide.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: noon.Add(20 * time.Second), Backoff: record}))
 	}
-	podtest.Same(t, "while it ends", look(pod, backoff.Record{Job: job.UID}).Backoff, backoff.Record{Job: job.UID, Failures: 1, LastFailure: noon})
+	Same(t, "while it ends", look(pod, backoff.Record{Job: job.UID}).Backoff, backoff.Record{Job: job.UID, Failures: 1, LastFailure: noon})
 	ended := without(podIn(job, 1, corev1.PodFailed))
 	ended.DeletionTimestamp, ended.DeletionGracePeriodSeconds = &due, &grace
 	for i := range ended.Status.ContainerStatuses {
 		ended.Status.ContainerStatuses[i].State.Terminated.FinishedAt = metav1.NewTime(noon.Add(5 * time.Second))
 	}
-	podtest.Same(t, "after it has ended, and a restart", look(ended, backoff.Record{}).Backoff,
+	Same(t, "after it has ended, and a restart", look(ended, backoff.Record{}).Backoff,
 		backoff.Record{Job: job.UID, Failures: 1, LastFailure: noon.Add(5 * time.Second)})
 }

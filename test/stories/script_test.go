@@ -2,7 +2,6 @@ package stories
 
 import (
 	"encoding/json"
-	"fmt"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -15,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate/decide"
-	"github.com/jobfate/jobfate/explain"
+	"github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/referee"
 	"github.com/jobfate/jobfate/test/stories/script"
@@ -86,7 +85,7 @@ func (w *world) play(s script.Scenario, d *datadriven.TestData) []string {
 		if !w.next.IsZero() {
 			out = append(out, "next sync at "+clock(w.next))
 		}
-		out = append(out, explained(explain.Of(w.last).Job()))
+		out = append(out, explanation(w.last)[0])
 		if state := w.Current().Text(); state != "" {
 			out = append(out, state)
 		}
@@ -94,8 +93,8 @@ func (w *world) play(s script.Scenario, d *datadriven.TestData) []string {
 	case "why":
 		for w.act() {
 		}
-		d := mustDecide(w.T, w.snapshot(), w.opts...)
-		out := explanation(explain.Of(d))
+		d := podtest.Must(decide.Job(w.snapshot(), w.opts...))
+		out := explanation(d)
 		if d.Action != "" {
 			out = append(out, "action "+d.Action)
 		}
@@ -108,37 +107,10 @@ func (w *world) play(s script.Scenario, d *datadriven.TestData) []string {
 		return w.counted()
 	case "events":
 		w.Observed()
-		var lines []string
-		for _, e := range w.events {
-			lines = append(lines, render(e))
-		}
-		return lines
+		return podtest.Each(w.events, render)
 	}
 	w.T.Fatalf("%s: no directive %s", d.Pos, d.Cmd)
 	return nil
-}
-
-// explanation lists what an explanation says.
-func explanation(e explain.Explanation) []string {
-	lines := []string{explained(e.Job()), "prospect " + explained(e.Prospect())}
-	for _, r := range e.Waits() {
-		lines = append(lines, "waits for "+explained(r))
-	}
-	for r := range e.Indexes() {
-		lines = append(lines, string(r.Code)+": "+r.String())
-	}
-	for _, r := range e.Notes() {
-		lines = append(lines, "note "+explained(r))
-	}
-	return lines
-}
-
-// explained returns a reason as text, with the time until it holds.
-func explained(r explain.Reason) string {
-	if r.Until.IsZero() {
-		return fmt.Sprintf("%s: %s", r.Code, r.Text)
-	}
-	return fmt.Sprintf("%s until %s: %s", r.Code, clock(r.Until), r.Text)
 }
 
 // Do runs the steps that only this world has.

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/decide"
-	"github.com/jobfate/jobfate/internal/podtest"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/tracking"
@@ -57,8 +57,8 @@ func (m *migrator) Sync(client *cluster.Client) (time.Duration, error) {
 func TestEnterTracking_countsEachPodOnce(t *testing.T) {
 	for _, mode := range []string{"NonIndexed", "Indexed"} {
 		t.Run(mode, func(t *testing.T) {
-			job, _ := parseJob(t, "parallelism: 8\nbackoffLimit: 100\ncompletions: 100\ncompletionMode: "+mode)
-			rapid.Check(t, func(r *rapid.T) { migrate(r, newCluster(t, job.DeepCopy())) })
+			job := parseJob(t, "parallelism: 8\nbackoffLimit: 100\ncompletions: 100\ncompletionMode: "+mode)
+			rapid.Check(t, func(r *rapid.T) { migrate(r, newCluster(job.DeepCopy())) })
 		})
 	}
 }
@@ -150,12 +150,12 @@ func TestLegacyAnnotationIsIgnored(t *testing.T) {
 		job.Annotations = annotations
 		finished, counted := podIn(job, 1, corev1.PodSucceeded), podIn(job, 2, corev1.PodFailed)
 		counted.Finalizers = nil
-		d := mustDecide(t, decide.Snapshot{Job: job, Pods: []*corev1.Pod{finished, counted}, Now: job.CreationTimestamp.Time})
+		d := Must(decide.Job(decide.Snapshot{Job: job, Pods: []*corev1.Pod{finished, counted}, Now: job.CreationTimestamp.Time}))
 		return toJSON([]any{d.Delete, d.Create, d.Status, d.Strip, d.Requeue})
 	}
 	want := decide(nil)
 	for _, name := range []string{batchv1.JobTrackingFinalizer, "batch.kubernetes.io/job-completion"} {
-		podtest.Same(t, "with the annotation "+name, decide(map[string]string{name: ""}), want)
+		Same(t, "with the annotation "+name, decide(map[string]string{name: ""}), want)
 	}
 }
 
@@ -166,7 +166,7 @@ func TestLegacyPodsAreIgnored(t *testing.T) {
 	job := specJob(t, "completions: 1\nparallelism: 1")
 	legacy := podIn(job, 1, corev1.PodSucceeded)
 	legacy.Finalizers = nil
-	d := mustDecide(t, decide.Snapshot{Job: job, Pods: []*corev1.Pod{legacy}, Now: job.CreationTimestamp.Time})
-	podtest.Same(t, "succeeded, to strip, to create", fmt.Sprint(d.Status.Succeeded, len(d.Strip), len(d.Create)), "0 0 1")
-	podtest.Same(t, "finalizers of the replacement", d.Create[0].Pod().Finalizers, []string{batchv1.JobTrackingFinalizer})
+	d := Must(decide.Job(decide.Snapshot{Job: job, Pods: []*corev1.Pod{legacy}, Now: job.CreationTimestamp.Time}))
+	Same(t, "succeeded, to strip, to create", fmt.Sprint(d.Status.Succeeded, len(d.Strip), len(d.Create)), "0 0 1")
+	Same(t, "finalizers of the replacement", d.Create[0].Pod().Finalizers, []string{batchv1.JobTrackingFinalizer})
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/decide"
+	"github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/decidetest"
@@ -105,15 +106,14 @@ func newWorld(t testing.TB, opts ...decide.Option) *world {
 func newWorldOf(t testing.TB, manifest string, opts ...decide.Option) *world {
 	t.Helper()
 	w := newWorld(t, opts...)
-	job, _ := parseJob(t, manifest)
-	w.begin(job)
+	w.begin(parseJob(t, manifest))
 	return w
 }
 
 // begin creates the cluster with its Job.
 func (w *world) begin(job *batchv1.Job) {
 	w.T.Helper()
-	w.Cluster = newCluster(w.T, job)
+	w.Cluster = newCluster(job)
 	w.cache = w.NewCache(false)
 	w.Intercept, w.Watch = w.intercept, w.watch
 	w.ghost.Started(w.Job())
@@ -174,7 +174,7 @@ func (w *world) watch(s cluster.Step) {
 }
 
 func (w *world) intercept(r *cluster.Request) (f cluster.Fault) {
-	if reads(r) {
+	if !r.Writes() {
 		return f
 	}
 	w.writes++
@@ -184,15 +184,11 @@ func (w *world) intercept(r *cluster.Request) (f cluster.Fault) {
 	return faults[w.lastFault]
 }
 
-func reads(r *cluster.Request) bool {
-	return r.Verb == cluster.Get || r.Verb == cluster.List || r.Verb == cluster.GetPod
-}
-
 // Sync runs a sync of the caller, and logs every write.
 func (w *world) Sync(client *cluster.Client) (time.Duration, error) {
 	send := client.Send
 	client.Send = func(r *cluster.Request) (cluster.Answer, error) {
-		if w.isCrashed() || reads(r) {
+		if w.isCrashed() || !r.Writes() {
 			return send(r)
 		}
 		w.lastFault = ""
@@ -383,13 +379,13 @@ func (w *world) ofIndex(index int32) types.UID {
 
 // Short names for functions that every story needs.
 var (
-	parseJob   = decidetest.ParseJob
-	specJob    = decidetest.SpecJob
-	newCluster = decidetest.NewCluster
-	podIn      = decidetest.PodIn
-	without    = decidetest.WithoutFinalizers
-	toJSON     = decidetest.ToJSON
-	mustDecide = decidetest.MustDecide
+	parseJob    = decidetest.ParseJob
+	specJob     = decidetest.SpecJob
+	newCluster  = decidetest.NewCluster
+	podIn       = decidetest.PodIn
+	without     = decidetest.WithoutFinalizers
+	toJSON      = decidetest.ToJSON
+	explanation = decidetest.Explanation
 )
 
 // Functions that format the world and its decisions as text. The n-th pod is called pn.
@@ -467,11 +463,7 @@ func statusFields(st *batchv1.JobStatus) [][2]string {
 }
 
 func shortNames(uids []types.UID) string {
-	names := make([]string, len(uids))
-	for i, uid := range uids {
-		names[i] = nameOfUID(uid)
-	}
-	return "[" + strings.Join(names, " ") + "]"
+	return "[" + strings.Join(podtest.Each(uids, nameOfUID), " ") + "]"
 }
 
 // diffStatus lists the changes from one status to the next.
