@@ -187,13 +187,21 @@ func ExitRule(action batchv1.PodFailurePolicyAction, code int32) func(*batchv1.J
 		if job.Spec.PodFailurePolicy == nil {
 			job.Spec.PodFailurePolicy = &batchv1.PodFailurePolicy{}
 		}
-		job.Spec.PodFailurePolicy.Rules = append(job.Spec.PodFailurePolicy.Rules, exitRule(action, code))
+		job.Spec.PodFailurePolicy.Rules = append(job.Spec.PodFailurePolicy.Rules, OnExit(action, code))
 	}
 }
 
-func exitRule(action batchv1.PodFailurePolicyAction, code int32) batchv1.PodFailurePolicyRule {
+// OnExit returns a rule for an exit code.
+func OnExit(action batchv1.PodFailurePolicyAction, code int32) batchv1.PodFailurePolicyRule {
 	return batchv1.PodFailurePolicyRule{Action: action, OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{
 		Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{code}}}
+}
+
+// OnDisruption returns a rule for pods that are disrupted.
+func OnDisruption(action batchv1.PodFailurePolicyAction) batchv1.PodFailurePolicyRule {
+	return batchv1.PodFailurePolicyRule{Action: action,
+		OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{
+			{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}}}
 }
 
 // Stated returns a condition with every field set.
@@ -424,7 +432,7 @@ func ActionOf(code int32) batchv1.PodFailurePolicyAction {
 func ExitCodePolicy() *batchv1.PodFailurePolicy {
 	policy := &batchv1.PodFailurePolicy{}
 	for code := int32(ExitCount); code <= ExitFailJob; code++ {
-		policy.Rules = append(policy.Rules, exitRule(ActionOf(code), code))
+		policy.Rules = append(policy.Rules, OnExit(ActionOf(code), code))
 	}
 	return policy
 }

@@ -65,7 +65,7 @@ func (x *search) used(s *state) uint8 {
 		}
 	}
 	if s.other != 0 {
-		used |= x.used(&x.parked[s.other].state)
+		used |= x.used(&x.parked.values[s.other].state)
 	}
 	return used
 }
@@ -115,9 +115,9 @@ func (x *search) aged(s *state, by time.Duration) state {
 		p := &next.pods[i]
 		p.stored, p.seen = x.agedPod(p.stored, by), x.agedPod(p.seen, by)
 	}
-	if other := x.parked[s.other]; other.at == 0 && s.other != 0 {
+	if other := x.parked.values[s.other]; other.at == 0 && s.other != 0 {
 		other.state = x.aged(&other.state, by)
-		next.other = x.parkedNumber(other)
+		next.other = x.parked.number(other, other)
 	} else {
 		next.other = 0 // a sync has one time
 	}

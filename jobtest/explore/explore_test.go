@@ -53,16 +53,10 @@ func TestEverything(t *testing.T) {
 	}
 }
 
-// searchFor returns a search that has not begun.
-func searchFor(t *testing.T, c config) *search {
-	t.Helper()
-	return Must(newSearch(c))
-}
-
 // searched runs a search, which must visit all states and find no violation.
 func searched(t *testing.T, c config) (*search, Result) {
 	t.Helper()
-	x := searchFor(t, c)
+	x := Must(newSearch(c))
 	r, err := x.run()
 	if err != nil || r.Found != nil || !r.Complete || r.Ends == 0 {
 		t.Fatalf("got %+v (%v), want all states and no violation", r, err)

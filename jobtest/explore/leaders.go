@@ -23,14 +23,7 @@ func (x *search) park(s *state) uint32 {
 			p.pods[i].stored = 0
 		}
 	}
-	return x.parkedNumber(p)
-}
-
-func (x *search) parkedNumber(p parked) uint32 {
-	return x.parkedNumbers.get(p, func() uint32 {
-		x.parked = append(x.parked, p)
-		return uint32(len(x.parked) - 1)
-	})
+	return x.parked.number(p, p)
 }
 
 // otherLeader freezes the leader, and starts a second one with fresh or with stale caches. If there
@@ -44,7 +37,7 @@ func (x *search) otherLeader(s *state, m move, yield visitor) {
 		x.restart(&next, m, nil, yield)
 		return
 	}
-	p := &x.parked[s.other]
+	p := &x.parked.values[s.other]
 	next.seenJob, next.memory, next.at, next.behind, next.past = p.seenJob, p.memory, p.at, p.behind, p.past
 	next.since = p.since
 	if next.mark = p.mark; s.job != p.job {
@@ -71,9 +64,9 @@ func (x *search) keepSince(before, s *state) {
 	}
 	s.since = onlySince(s, before, s)
 	if s.other != 0 {
-		p := x.parked[s.other]
+		p := x.parked.values[s.other]
 		p.since = onlySince(&p.state, before, s)
-		s.other = x.parkedNumber(p)
+		s.other = x.parked.number(p, p)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate/decide"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
@@ -196,7 +197,7 @@ func (l *lives) lifeOf(n int) decide.Demand {
 // searchLives runs a search, and reports whether it visited all states.
 func searchLives(t *testing.T, c config) (*lives, bool) {
 	t.Helper()
-	x := searchFor(t, c)
+	x := Must(newSearch(c))
 	r, err := x.run()
 	if err != nil || r.Found != nil {
 		t.Fatalf("%v (%v)", r.Found, err)

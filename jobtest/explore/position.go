@@ -161,7 +161,7 @@ func (x *search) pod(n uint16, version string) *corev1.Pod {
 
 // withVersion returns a copy of an object with a resource version, and makes it once. It
 // returns nil for the number zero.
-func withVersion[T any](known *computed[versioned, *T], all *table[*T], key versioned, set func(*T)) *T {
+func withVersion[T any](known *computed[versioned, *T], all *table[string, *T], key versioned, set func(*T)) *T {
 	if key.n == 0 {
 		return nil
 	}

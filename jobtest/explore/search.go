@@ -33,12 +33,12 @@ type search struct {
 	limit time.Time // the earliest time
 	err   error
 
-	jobs       table[*batchv1.Job]
-	pods       table[*corev1.Pod]
-	memories   table[caller]
-	ghosts     table[referee.Ghost]
+	jobs       table[string, *batchv1.Job]
+	pods       table[string, *corev1.Pod]
+	memories   table[string, caller]
+	ghosts     table[string, referee.Ghost]
+	parked     table[parked, parked]
 	positions  []*position
-	parked     []parked
 	fresh      uint32 // the memory of a new controller
 	deletes    bool   // whether a fault deletes the Job
 	twoLeaders bool   // whether there may be two leaders
@@ -60,7 +60,6 @@ type search struct {
 	remembers     computed[uint32, uint8]
 	forgotten     computed[forgottenKey, uint32]
 	lasting       computed[uint32, uint32]
-	parkedNumbers computed[parked, uint32]
 	leaderGhosts  computed[ghostKey, uint32]
 	late          computed[uint32, *referee.Violation] // by position
 
@@ -131,10 +130,9 @@ func newSearch(c config) (*search, error) {
 	}
 	x := &search{
 		config: c, limit: noon.Add(-c.Old),
-		jobs: newTable[*batchv1.Job](), pods: newTable[*corev1.Pod](), memories: newTable[caller](),
-		ghosts:    newTable[referee.Ghost](),
-		positions: make([]*position, 1), parked: make([]parked, 1),
-		numbers: map[state]uint32{},
+		jobs: newTable[string, *batchv1.Job](), pods: newTable[string, *corev1.Pod](),
+		memories: newTable[string, caller](), ghosts: newTable[string, referee.Ghost](),
+		parked: newTable[parked, parked](), positions: make([]*position, 1), numbers: map[state]uint32{},
 	}
 	cl, err := cluster.New(c.Job, noon)
 	if err != nil {

@@ -6,10 +6,10 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/decide"
+	"github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/referee"
@@ -27,8 +27,7 @@ func jobOf(n int32, change func(*batchv1.JobSpec)) config {
 	job := &batchv1.Job{}
 	s := &job.Spec
 	s.Completions, s.Parallelism, s.BackoffLimit = new(n), new(n), new(int32(1))
-	s.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever,
-		Containers: []corev1.Container{{Name: "main", Image: "image"}}}
+	s.Template.Spec = podtest.MinimalPodSpec()
 	change(s)
 	return config{Job: job, Codes: []int32{0, 1}}
 }
@@ -44,16 +43,9 @@ func onlyFailed(s *batchv1.JobSpec) { s.PodReplacementPolicy = new(batchv1.Faile
 
 // withPolicy ignores disruptions, and applies an action to exit code 42.
 func withPolicy(action batchv1.PodFailurePolicyAction) func(*batchv1.JobSpec) {
-	disrupted := batchv1.PodFailurePolicyOnPodConditionsPattern{Type: corev1.DisruptionTarget,
-		Status: corev1.ConditionTrue}
-	exits := batchv1.PodFailurePolicyOnExitCodesRequirement{Operator: batchv1.PodFailurePolicyOnExitCodesOpIn,
-		Values: []int32{42}}
 	return func(s *batchv1.JobSpec) {
 		s.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{
-			{Action: batchv1.PodFailurePolicyActionIgnore,
-				OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{disrupted}},
-			{Action: action, OnExitCodes: &exits},
-		}}
+			podtest.OnDisruption(ignore), podtest.OnExit(action, 42)}}
 	}
 }
 

@@ -15,16 +15,16 @@ import (
 )
 
 // table stores each version once and numbers them from 1.
-type table[T any] struct {
-	numbers map[string]uint32
+type table[K comparable, T any] struct {
+	numbers map[K]uint32
 	values  []T
 }
 
-func newTable[T any]() table[T] {
-	return table[T]{numbers: map[string]uint32{}, values: make([]T, 1)}
+func newTable[K comparable, T any]() table[K, T] {
+	return table[K, T]{numbers: map[K]uint32{}, values: make([]T, 1)}
 }
 
-func (t *table[T]) number(key string, value T) uint32 {
+func (t *table[K, T]) number(key K, value T) uint32 {
 	if n, ok := t.numbers[key]; ok {
 		return n
 	}

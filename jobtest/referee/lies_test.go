@@ -19,19 +19,16 @@ const (
 
 // The specs of the Jobs.
 var (
-	plain    specs
-	indexed3 = specs{func(s *batchv1.JobSpec) { s.CompletionMode = new(batchv1.IndexedCompletion) }}
-	perIndex = append(indexed3[:1:1], func(s *batchv1.JobSpec) { s.BackoffLimitPerIndex = new(int32(1)) })
-	maxOne   = append(perIndex[:2:2], func(s *batchv1.JobSpec) { s.MaxFailedIndexes = new(int32(1)) })
-	limit1   = specs{func(s *batchv1.JobSpec) { s.BackoffLimit = new(int32(1)) }}
-	deadline = specs{func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = new(int64(10)) }}
-	failJob  = specs{func(s *batchv1.JobSpec) { s.PodFailurePolicy = failOn1 }}
-	atATime  = func(n int32) specs { return specs{func(s *batchv1.JobSpec) { s.Parallelism = &n }} }
-	queue    = specs{func(s *batchv1.JobSpec) { s.Completions = nil }}
-	ignoring = specs{func(s *batchv1.JobSpec) {
-		s.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{Action: batchv1.PodFailurePolicyActionIgnore,
-			OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}}}}}
-	}}
+	plain      specs
+	indexed3   = specs{func(s *batchv1.JobSpec) { s.CompletionMode = new(batchv1.IndexedCompletion) }}
+	perIndex   = append(indexed3[:1:1], func(s *batchv1.JobSpec) { s.BackoffLimitPerIndex = new(int32(1)) })
+	maxOne     = append(perIndex[:2:2], func(s *batchv1.JobSpec) { s.MaxFailedIndexes = new(int32(1)) })
+	limit1     = specs{func(s *batchv1.JobSpec) { s.BackoffLimit = new(int32(1)) }}
+	deadline   = specs{func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = new(int64(10)) }}
+	failJob    = specs{func(s *batchv1.JobSpec) { s.PodFailurePolicy = failOn1 }}
+	atATime    = func(n int32) specs { return specs{func(s *batchv1.JobSpec) { s.Parallelism = &n }} }
+	queue      = specs{func(s *batchv1.JobSpec) { s.Completions = nil }}
+	ignoring   = specs{func(s *batchv1.JobSpec) { s.PodFailurePolicy = ignoreDisruptions }}
 	twoSuffice = append(indexed3[:1:1], func(s *batchv1.JobSpec) {
 		s.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: new(int32(2))}}}
 	})

@@ -75,11 +75,11 @@ func (k *refereed) said() string {
 	return k.verdicts[0]
 }
 
-// failOn1 fails a Job if a container exits with code 1.
-var failOn1 = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
-	Action:      batchv1.PodFailurePolicyActionFailJob,
-	OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{1}},
-}}}
+// Failure policies.
+var (
+	failOn1           = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{OnExit(batchv1.PodFailurePolicyActionFailJob, 1)}}
+	ignoreDisruptions = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{OnDisruption(batchv1.PodFailurePolicyActionIgnore)}}
+)
 
 func indexed(n int32) batchv1.JobSpec {
 	return batchv1.JobSpec{Completions: &n, Parallelism: &n, CompletionMode: new(batchv1.IndexedCompletion)}
@@ -99,10 +99,8 @@ func TestVerdicts(t *testing.T) {
 	two, perIndex, ignoring := indexed(2), indexed(1), indexed(2)
 	perIndex.BackoffLimitPerIndex = new(int32(3))
 	ignoring.BackoffLimit = new(int32(0))
-	ignoring.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
-		Action: batchv1.PodFailurePolicyActionIgnore, OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}},
-	}}}
-	ignoringPerIndex := all(perIndex, func(s *batchv1.JobSpec) { s.PodFailurePolicy = ignoring.PodFailurePolicy })
+	ignoring.PodFailurePolicy = ignoreDisruptions
+	ignoringPerIndex := all(perIndex, func(s *batchv1.JobSpec) { s.PodFailurePolicy = ignoreDisruptions })
 	setParallelism := func(k *refereed, n int32) { k.edit(func(s *batchv1.JobSpec) { s.Parallelism = &n }) }
 	// secondPod lets another leader create pod-4 beside pod-3, which has replaced the failed pod-2.
 	secondPod := func(k *refereed) {
