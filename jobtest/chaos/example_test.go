@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/chaos"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
@@ -58,7 +59,7 @@ func (naive) Sync(client *cluster.Client) (time.Duration, error) {
 func ExampleRun() {
 	report := chaos.Run(chaos.Config{
 		Seed:       10,
-		Job:        small(),
+		Job:        podtest.PlainJob("job"),
 		Controller: func() cluster.Controller { return naive{} },
 	})
 	fmt.Println(report.Story)
@@ -83,13 +84,4 @@ func ExampleRun() {
 	//   job-1 {"parallelism":1,"completions":1,"backoffLimit":6,"completionMode":"NonIndexed","suspend":false,"podReplacementPolicy":"TerminatingOrFailed"} restartPolicy Never
 	//   status {"succeeded":1,"terminating":0,"ready":0}
 	//   pod-1 Succeeded(0) of job-1
-}
-
-func small() *batchv1.Job {
-	one := int32(1)
-	job := &batchv1.Job{}
-	job.Name = "job"
-	job.Spec.Parallelism, job.Spec.Completions = &one, &one
-	job.Spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}}}
-	return job
 }

@@ -4,10 +4,9 @@ import (
 	"fmt"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/referee"
@@ -26,13 +25,7 @@ func (h hasty) Sync(client *cluster.Client) (time.Duration, error) {
 }
 
 func ExampleRules_See() {
-	job := &batchv1.Job{}
-	job.Spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}}}
-	c, err := cluster.New(job, jobtest.Noon())
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	c := podtest.Must(cluster.New(podtest.PlainJob("job"), jobtest.Noon()))
 	var ghost referee.Ghost
 	ghost.Started(c.Job())
 	c.Watch = func(s cluster.Step) {
