@@ -63,11 +63,11 @@ func versionOf(obj Object) (*version, error) {
 // Decode returns the object in the body of a request that creates or updates it.
 func (r *Request) Decode() (Object, error) {
 	obj, err := r.kind.decode(r)
-	if err == nil {
-		err = ensureNamespace(r.kind, r.Namespace, obj)
-	}
 	if err == nil && r.Name != "" {
 		err = r.checkName(obj)
+	}
+	if err == nil {
+		err = ensureNamespace(r.kind, r.Namespace, obj)
 	}
 	return obj, err
 }

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -203,16 +202,11 @@ func (c *Cache) List(_ context.Context, out client.ObjectList, opts ...client.Li
 	defer c.s.mu.Unlock()
 	var items []runtime.Object
 	for _, id := range slices.Sorted(maps.Keys(v.objects)) {
-		found := v.objects[id]
-		if options.Namespace != "" && found.obj.GetNamespace() != options.Namespace ||
-			options.LabelSelector != nil && !options.LabelSelector.Matches(labels.Set(found.obj.GetLabels())) {
-			continue
-		}
-		obj, err := v.as(found, item)
+		obj, err := v.as(v.objects[id], item)
 		if err != nil {
 			return err
 		}
-		if matches, err := c.matches(gvk, obj, options.FieldSelector); err != nil {
+		if matches, err := Matches(options, obj, c.indexes[gvk]); err != nil {
 			return err
 		} else if !matches {
 			continue
@@ -239,14 +233,18 @@ func (c *Cache) itemType(gvk schema.GroupVersionKind, list client.ObjectList) (r
 	return reflect.TypeOf(item), err
 }
 
-// matches evaluates a field selector with the indexes. As in the cache of
+// Matches reports whether a list with these options has an object. As in the cache of
 // controller-runtime, only indexed fields can be selected.
-func (c *Cache) matches(gvk schema.GroupVersionKind, obj client.Object, selector fields.Selector) (bool, error) {
-	if selector == nil {
+func Matches(o *client.ListOptions, obj client.Object, indexes map[string]client.IndexerFunc) (bool, error) {
+	if o.Namespace != "" && o.Namespace != obj.GetNamespace() ||
+		o.LabelSelector != nil && !o.LabelSelector.Matches(labels.Set(obj.GetLabels())) {
+		return false, nil
+	}
+	if o.FieldSelector == nil {
 		return true, nil
 	}
-	for _, r := range selector.Requirements() {
-		extract := c.indexes[gvk][r.Field]
+	for _, r := range o.FieldSelector.Requirements() {
+		extract := indexes[r.Field]
 		if extract == nil {
 			return false, fmt.Errorf("there is no index of the field %s: see IndexField", r.Field)
 		}

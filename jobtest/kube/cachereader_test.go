@@ -36,11 +36,7 @@ func shown(t *testing.T, r client.Reader, opts ...client.ListOption) string {
 	t.Helper()
 	var list corev1.ConfigMapList
 	NoError(t, r.List(context.Background(), &list, opts...))
-	var all []string
-	for _, m := range list.Items {
-		all = append(all, m.Name+"="+m.Data["x"])
-	}
-	return strings.Join(all, " ")
+	return strings.Join(Each(list.Items, func(m corev1.ConfigMap) string { return m.Name + "=" + m.Data["x"] }), " ")
 }
 
 // history writes a=1, b=1, a=2, deletes b, and writes a=3.

@@ -1,7 +1,6 @@
 package kube
 
 import (
-	"bytes"
 	"fmt"
 	"net/http"
 	"slices"
@@ -14,7 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
 	kjson "sigs.k8s.io/json"
 )
 
@@ -67,16 +68,8 @@ func decodeOptions(r *Request, options *metav1.DeleteOptions) error {
 	if r.ContentType != runtime.ContentTypeProtobuf {
 		return kjson.UnmarshalCaseSensitivePreserveInts(r.Body, options)
 	}
-	const magic = "k8s\x00"
-	envelope := runtime.Unknown{}
-	text, ok := bytes.CutPrefix(r.Body, []byte(magic))
-	if !ok {
-		return fmt.Errorf("the body is not protobuf")
-	}
-	if err := envelope.Unmarshal(text); err != nil {
-		return err
-	}
-	return options.Unmarshal(envelope.Raw)
+	_, _, err := protobuf.NewSerializer(scheme.Scheme, scheme.Scheme).Decode(r.Body, nil, options)
+	return err
 }
 
 func (s *Server) serveDeleteCollection(r *Request) (answer, error) {

@@ -203,10 +203,7 @@ func TestConfigFor_answers(t *testing.T) {
 		want              []string
 	}{{"", "", []string{"a7", "b9"}}, {"other", "", []string{"b9"}}, {"", "app=x", []string{"a7"}}, {"", "app!=x", []string{"b9"}}} {
 		list := Must(own.CoreV1().Pods(c.namespace).List(ctx, metav1.ListOptions{LabelSelector: c.labels}))
-		var got []string
-		for _, pod := range list.Items {
-			got = append(got, pod.Name+pod.ResourceVersion)
-		}
+		got := Each(list.Items, func(pod corev1.Pod) string { return pod.Name + pod.ResourceVersion })
 		if !slices.Equal(got, c.want) || list.ResourceVersion != "12" {
 			t.Errorf("namespace %q, labels %q: %v at version %s, want %v at 12", c.namespace, c.labels, got, list.ResourceVersion, c.want)
 		}

@@ -129,14 +129,8 @@ func (s *Server) addNamespace(name string) {
 }
 
 func (s *Server) serveUpdate(r *Request) (answer, error) {
-	next, err := r.kind.decode(r)
+	next, err := r.Decode()
 	if err != nil {
-		return answer{}, err
-	}
-	if err := r.checkName(next); err != nil {
-		return answer{}, err
-	}
-	if err := ensureNamespace(r.kind, r.Namespace, next); err != nil {
 		return answer{}, err
 	}
 	old := r.kind.objects[key(r.Namespace, r.Name)]

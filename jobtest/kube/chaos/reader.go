@@ -2,15 +2,14 @@ package chaos
 
 import (
 	"context"
-	"fmt"
 	"reflect"
-	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/jobfate/jobfate/jobtest/kube"
 )
 
 // reader reads Jobs and pods from the caches, and other kinds live.
@@ -48,7 +47,7 @@ func (r reader) List(ctx context.Context, out client.ObjectList, opts ...client.
 	found, _ := sorted(x.Indexer.List(), nil)
 	for i := range found {
 		obj := found[i].(client.Object)
-		matches, err := x.matches(o, obj)
+		matches, err := kube.Matches(o, obj, x.fields)
 		if err != nil {
 			return err
 		}
@@ -58,27 +57,6 @@ func (r reader) List(ctx context.Context, out client.ObjectList, opts ...client.
 	}
 	out.SetResourceVersion(version)
 	return meta.SetList(out, items)
-}
-
-// matches applies the options of a list. A cache selects fields by its indexes.
-func (x *indexer) matches(o *client.ListOptions, obj client.Object) (bool, error) {
-	if o.Namespace != "" && o.Namespace != obj.GetNamespace() ||
-		o.LabelSelector != nil && !o.LabelSelector.Matches(labels.Set(obj.GetLabels())) {
-		return false, nil
-	}
-	if o.FieldSelector == nil {
-		return true, nil
-	}
-	for _, want := range o.FieldSelector.Requirements() {
-		index := x.fields[want.Field]
-		if index == nil {
-			return false, fmt.Errorf("chaos: there is no index of %s: see Env.IndexField", want.Field)
-		}
-		if !slices.Contains(index(obj), want.Value) {
-			return false, nil
-		}
-	}
-	return true, nil
 }
 
 // IndexField implements [client.FieldIndexer], for Jobs and pods.
