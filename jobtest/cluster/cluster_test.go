@@ -76,40 +76,6 @@ func TestPatchStatus(t *testing.T) {
 	}
 }
 
-// A process that starts with a stale cache does not add the finalizer to a counted pod again: it
-// reads the pods. Nor does one that has read them before another counts the pod: its patch is
-// refused. (Found by chaos.)
-func TestCaller_noAdoptionOnAStaleView(t *testing.T) {
-	for _, counted := range []string{"before the read", "after the read"} {
-		c, live := newStage(t, 3)
-		caller := newCaller()
-		c.Run(caller, live)
-		uid := c.Pods()[0].UID
-		c.End(uid, 0)
-		c.Edit(uid, func(p *corev1.Pod) { p.OwnerReferences = nil })
-		old := c.NewCache(false)
-		count := func() {
-			c.Run(caller, live)
-			Same(t, "finalizers of the pod after it was counted", len(c.Pod(uid).Finalizers), 0)
-		}
-		if counted == "before the read" {
-			count()
-		} else {
-			c.Intercept = func(q *cluster.Request) cluster.Fault {
-				if q.Verb == cluster.Patch {
-					c.Intercept = nil
-					count()
-				}
-				return cluster.Fault{}
-			}
-		}
-		out := c.Run(newCaller(), old)
-		if len(c.Pod(uid).Finalizers) != 0 || apierrors.IsConflict(out.Err) != (counted == "after the read") {
-			t.Errorf("counted %s: %v, finalizers %v; want none", counted, out.Err, c.Pod(uid).Finalizers)
-		}
-	}
-}
-
 // A new pod has no deletion timestamp. A pod that gets one by an edit, without a grace
 // period, has a grace period of zero.
 func TestDeletionWithoutGrace(t *testing.T) {

@@ -56,10 +56,7 @@ func TestPatchPod(t *testing.T) {
 			t.Errorf("%s: %v", test.name, err)
 			continue
 		}
-		var owners []types.UID
-		for _, ref := range got.OwnerReferences {
-			owners = append(owners, ref.UID)
-		}
+		owners := Each(got.OwnerReferences, func(ref metav1.OwnerReference) types.UID { return ref.UID })
 		if !slices.Equal(owners, test.owners) || len(got.Finalizers) != test.finalizers {
 			t.Errorf("%s: got %+v, want the owners %v and %d finalizers", test.name, got, test.owners, test.finalizers)
 		}
