@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/jobfate/jobfate/controller/live"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
 
@@ -37,7 +38,7 @@ func TestDeleteJob(t *testing.T) {
 				w.create("kept", indexed(1))
 				w.create("job", indexed(2))
 				time.Sleep(5 * time.Second)
-				must(t, w.client.BatchV1().Jobs("default").Delete(t.Context(), "job", metav1.DeleteOptions{PropagationPolicy: test.policy}))
+				NoError(t, w.client.BatchV1().Jobs("default").Delete(t.Context(), "job", metav1.DeleteOptions{PropagationPolicy: test.policy}))
 				time.Sleep(time.Minute)
 				if _, there := kube.Get[*batchv1.Job](w.Server, "default", "job"); there {
 					t.Error("the Job is still there")
@@ -63,13 +64,13 @@ func TestDeleteOwner(t *testing.T) {
 		live.Start(t, server.Config(), live.Pods(live.Run()))
 		user := startOperator(t, server.Config())
 		for _, name := range []string{"nightly", "kept"} {
-			must(t, user.Create(t.Context(), &Backup{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}))
+			NoError(t, user.Create(t.Context(), &Backup{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}))
 		}
 		time.Sleep(5 * time.Second)
 		if got := len(kube.List[*corev1.Pod](server, "default")); got != 2 {
 			t.Fatalf("there are %d pods, want 2", got)
 		}
-		must(t, user.Delete(t.Context(), &Backup{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "nightly"}}))
+		NoError(t, user.Delete(t.Context(), &Backup{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "nightly"}}))
 		time.Sleep(time.Minute)
 		jobs, pods := kube.List[*batchv1.Job](server, "default"), kube.List[*corev1.Pod](server, "default")
 		if len(jobs) != 1 || jobs[0].Name != "kept" || len(pods) != 1 {
@@ -85,15 +86,15 @@ func TestOwnerCreatedAgain(t *testing.T) {
 		user := startOperator(t, server.Config())
 		backup := func() *Backup { return &Backup{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "nightly"}} }
 		first := backup()
-		must(t, user.Create(t.Context(), first))
+		NoError(t, user.Create(t.Context(), first))
 		time.Sleep(time.Second)
-		must(t, user.Delete(t.Context(), first))
+		NoError(t, user.Delete(t.Context(), first))
 		second := backup()
-		must(t, user.Create(t.Context(), second))
+		NoError(t, user.Create(t.Context(), second))
 		live.Start(t, server.Config(), live.Pods(live.Run()))
 		time.Sleep(time.Hour) // the operator retries with an increasing delay
 		job := &batchv1.Job{}
-		must(t, user.Get(t.Context(), client.ObjectKeyFromObject(second), job))
+		NoError(t, user.Get(t.Context(), client.ObjectKeyFromObject(second), job))
 		if !metav1.IsControlledBy(job, second) {
 			t.Errorf("the Job belongs to %v, want the second object", job.OwnerReferences)
 		}
@@ -134,7 +135,7 @@ func TestOrphanConflict(t *testing.T) {
 			}
 			return kube.Verdict{}
 		})
-		must(t, w.client.BatchV1().Jobs("default").Delete(t.Context(), "job", metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationOrphan)}))
+		NoError(t, w.client.BatchV1().Jobs("default").Delete(t.Context(), "job", metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationOrphan)}))
 		time.Sleep(time.Minute)
 		pods := w.pods()
 		if conflicts.Load() != 2 || len(pods) != 1 || len(pods[0].OwnerReferences) > 0 {

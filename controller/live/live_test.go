@@ -154,7 +154,7 @@ func TestPodsOnly(t *testing.T) {
 		if job, _ := kube.Get[*batchv1.Job](w.Server, "default", "job"); job.Status.StartTime != nil || len(w.pods()) != 2 || slices.ContainsFunc(w.pods(), notRunning) {
 			t.Errorf("got the status %+v and %d pods, want no status, and both pods running", job.Status, len(w.pods()))
 		}
-		must(t, w.client.BatchV1().Jobs("default").Delete(t.Context(), "job", metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}))
+		NoError(t, w.client.BatchV1().Jobs("default").Delete(t.Context(), "job", metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}))
 		time.Sleep(time.Minute)
 		if left := w.pods(); len(left) != 1 || left[0].Name != "bare" {
 			t.Errorf("%d pods are left, want the one without an owner", len(left))

@@ -86,24 +86,17 @@ func startOperator(t *testing.T, cfg *rest.Config) client.Client {
 	gv := backupKind.GroupVersionKind.GroupVersion()
 	scheme.AddKnownTypes(gv, &Backup{}, &BackupList{})
 	metav1.AddToGroupVersion(scheme, gv)
-	must(t, clientgoscheme.AddToScheme(scheme))
+	NoError(t, clientgoscheme.AddToScheme(scheme))
 	mgr := Must(ctrl.NewManager(cfg, ctrl.Options{
 		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}, Controller: config.Controller{SkipNameValidation: new(true), UsePriorityQueue: new(false)},
 	}))
-	must(t, ctrl.NewControllerManagedBy(mgr).For(&Backup{}).Owns(&batchv1.Job{}).Complete(operator{mgr.GetClient()}))
+	NoError(t, ctrl.NewControllerManagedBy(mgr).For(&Backup{}).Owns(&batchv1.Job{}).Complete(operator{mgr.GetClient()}))
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error)
 	go func() { ended <- mgr.Start(ctx) }()
 	t.Cleanup(func() {
 		cancel()
-		must(t, <-ended)
+		NoError(t, <-ended)
 	})
 	return Must(client.New(cfg, client.Options{Scheme: scheme}))
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/jobfate/jobfate/controller/live"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
 
@@ -20,9 +21,9 @@ func TestBackup(t *testing.T) {
 		live.Start(t, server.Config(), live.Pods(live.Fail(1).Times(2), live.Succeed().After(time.Hour)))
 		user := startOperator(t, server.Config())
 		backup := &Backup{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "nightly"}}
-		must(t, user.Create(t.Context(), backup))
+		NoError(t, user.Create(t.Context(), backup))
 		time.Sleep(2 * time.Hour)
-		must(t, user.Get(t.Context(), client.ObjectKeyFromObject(backup), backup))
+		NoError(t, user.Get(t.Context(), client.ObjectKeyFromObject(backup), backup))
 		if backup.Status.Phase != "Complete" || backup.Status.Tries != 3 {
 			t.Errorf("got %+v, want it complete after 3 tries", backup.Status)
 		}
@@ -36,10 +37,10 @@ func TestBackupFails(t *testing.T) {
 	jobs := live.Start(t, cfg, live.Pods(live.Fail(1)), live.Backoff(time.Millisecond), live.BatchPeriod(time.Millisecond))
 	user := startOperator(t, cfg)
 	backup := &Backup{ObjectMeta: metav1.ObjectMeta{Namespace: "default", GenerateName: "weekly-"}}
-	must(t, user.Create(t.Context(), backup))
+	NoError(t, user.Create(t.Context(), backup))
 	jobs.Ended("default", backup.Name, time.Minute)
 	for backup.Status.Phase != "Failed" {
 		time.Sleep(time.Millisecond)
-		must(t, user.Get(t.Context(), client.ObjectKeyFromObject(backup), backup))
+		NoError(t, user.Get(t.Context(), client.ObjectKeyFromObject(backup), backup))
 	}
 }

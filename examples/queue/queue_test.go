@@ -59,12 +59,7 @@ func (r *pool) sync(lag func() bool) {
 
 func never() bool { return false }
 
-func (r *pool) jobs() (jobs []*batchv1.Job) {
-	for _, c := range r.all {
-		jobs = append(jobs, c.Job())
-	}
-	return jobs
-}
+func (r *pool) jobs() []*batchv1.Job { return Each(r.all, queuedJob.Job) }
 
 // admit resumes the Jobs that the queue admits, and returns their names.
 func (r *pool) admit(quota int32) (names []string) { return r.admitOf(quota, r.jobs()) }
