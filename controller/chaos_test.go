@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/kube/chaos"
 	"github.com/jobfate/jobfate/jobtest/referee"
 	"github.com/jobfate/jobfate/tracking"
@@ -63,11 +64,7 @@ func (r liveClient) Get(ctx context.Context, key client.ObjectKey, o client.Obje
 func schedules(t *testing.T, config chaos.Config, o Options, what func(*chaos.Env, clients) objects) {
 	config.Requests = []string{"default/"}
 	config.Test(t, func(env *chaos.Env) reconcile.Reconciler {
-		c, err := scheduled(env, o, what)
-		if err != nil {
-			t.Error(err)
-			return nil
-		}
+		c := scheduled(env, o, what)
 		return reconcile.Func(func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 			c.stores[""].barrier = env.Barrier()
 			if r.Name != "" {
@@ -82,23 +79,15 @@ func schedules(t *testing.T, config chaos.Config, o Options, what func(*chaos.En
 }
 
 // scheduled returns a controller that uses the caches and the API server of a schedule.
-func scheduled(env *chaos.Env, o Options, what func(*chaos.Env, clients) objects) (*controller, error) {
-	server, errServer := kubernetes.NewForConfig(env.Config())
-	o, errOptions := o.complete()
-	runs := what(env, clientsOf(server))
-	if err := errors.Join(errServer, errOptions); err != nil {
-		return nil, err
-	}
-	c, err := newController(o, runs)
-	if err != nil {
-		return nil, err
-	}
+func scheduled(env *chaos.Env, o Options, what func(*chaos.Env, clients) objects) *controller {
+	runs := what(env, clientsOf(Must(kubernetes.NewForConfig(env.Config()))))
+	c := Must(newController(Must(o.complete()), runs))
 	pods := newPodCache(c.me, nil)
 	c.stores[""] = &store{jobs: podsAfterJob{env.Jobs, pods, env.Pods}, pods: pods}
 	c.recorder = &record.FakeRecorder{}
 	env.RateLimiter = c.retries
-	c.metrics, err = newMetrics(prometheus.NewRegistry(), tracking.Keys{})
-	return c, err
+	c.metrics = Must(newMetrics(prometheus.NewRegistry(), tracking.Keys{}))
+	return c
 }
 
 // podsAfterJob updates the cache of pods after each read of a Job, so that the pods are at least as

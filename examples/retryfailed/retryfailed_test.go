@@ -63,18 +63,10 @@ func ExampleFailed() {
 	job := play(example(), indexset.Of(2, 5, 8))
 	fmt.Println(job.Name, "failed:", *job.Status.FailedIndexes)
 
-	second, err := retryfailed.Failed(job, "suites-2")
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	second := Must(retryfailed.Failed(job, "suites-2"))
 	fmt.Println(second.Name, "runs", *second.Spec.Completions, "indexes:", second.Annotations[retryfailed.Annotation])
 
-	third, err := retryfailed.Failed(play(second, indexset.Of(5)), "suites-3")
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	third := Must(retryfailed.Failed(play(second, indexset.Of(5)), "suites-3"))
 	fmt.Println(third.Name, "runs", *third.Spec.Completions, "index:", third.Annotations[retryfailed.Annotation])
 	// Output:
 	// suites failed: 2,5,8

@@ -124,10 +124,7 @@ func (w *world) Do(word, rest string) bool {
 		}
 		w.jump(w.next)
 	case "pass":
-		n, err := strconv.Atoi(rest)
-		if err != nil {
-			w.T.Fatal(err)
-		}
+		n := podtest.Must(strconv.Atoi(rest))
 		w.Observed()
 		w.jump(w.Now.Add(time.Duration(n) * time.Second))
 	default:
@@ -180,9 +177,7 @@ func (w *world) Create(spec batchv1.JobSpec) {
 		return
 	}
 	name := w.Focused()
-	if err := w.CreateJob(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: name.Name, Namespace: name.Namespace}, Spec: spec}); err != nil {
-		w.T.Fatal(err)
-	}
+	podtest.NoError(w.T, w.CreateJob(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: name.Name, Namespace: name.Namespace}, Spec: spec}))
 	w.ghost.Started(w.Job())
 	w.next = w.Now
 }
@@ -203,9 +198,7 @@ func (w *world) DeletePod(pod *corev1.Pod, force bool) {
 
 func (w *world) Patch(pod *corev1.Pod, patch []byte) {
 	w.Edit(pod.UID, func(p *corev1.Pod) {
-		if err := json.Unmarshal(patch, p); err != nil {
-			w.T.Fatal(err)
-		}
+		podtest.NoError(w.T, json.Unmarshal(patch, p))
 	})
 }
 

@@ -309,9 +309,7 @@ func (w *world) snapshot() decide.Snapshot {
 		}
 		return cluster.Answer{}, cluster.ErrGivenUp
 	}})
-	if err != nil {
-		w.T.Fatal(err)
-	}
+	podtest.NoError(w.T, err)
 	return in
 }
 

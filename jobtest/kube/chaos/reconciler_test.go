@@ -2,8 +2,6 @@ package chaos_test
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -11,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobtest/kube/chaos"
 	"github.com/jobfate/jobfate/machine"
 	"github.com/jobfate/jobfate/machine/route"
@@ -167,11 +165,8 @@ func TestFeed(t *testing.T) {
 				changed[name][pod.Name] = true
 			}
 		}
-		_, err := env.Informer(&corev1.Pod{}).AddEventHandler(cache.ResourceEventHandlerFuncs{
-			AddFunc: mark, DeleteFunc: mark, UpdateFunc: func(before, after any) { mark(before); mark(after) }})
-		if err != nil {
-			t.Error(err)
-		}
+		Must(env.Informer(&corev1.Pod{}).AddEventHandler(cache.ResourceEventHandlerFuncs{
+			AddFunc: mark, DeleteFunc: mark, UpdateFunc: func(before, after any) { mark(before); mark(after) }}))
 		r.beforeBegin = func(_ context.Context, m *machine.Machine, v *machine.View) {
 			if v.Job == nil {
 				return
@@ -202,16 +197,11 @@ func TestUpdates(t *testing.T) {
 			key := types.NamespacedName{Namespace: q.Namespace, Name: q.Name}
 			switch q.Verb {
 			case machine.PatchPod:
-				pod := &corev1.Pod{}
-				if err := r.live.Get(ctx, key, pod); err != nil {
+				before := &corev1.Pod{}
+				if err := r.live.Get(ctx, key, before); err != nil {
 					return nil, err
 				}
-				before := pod.DeepCopy()
-				if err := patched(pod, q.Patch, func(doc, patch []byte) ([]byte, error) {
-					return strategicpatch.StrategicMergePatch(doc, patch, pod)
-				}); err != nil {
-					return nil, err
-				}
+				pod := FromJSON[*corev1.Pod](Must(strategicpatch.StrategicMergePatch([]byte(ToJSON(before)), q.Patch, before)))
 				if n++; n%2 == 0 || pod.UID != before.UID || pod.ResourceVersion != before.ResourceVersion {
 					return pod, r.Update(ctx, pod)
 				}
@@ -221,23 +211,13 @@ func TestUpdates(t *testing.T) {
 				if err := r.live.Get(ctx, key, job); err != nil {
 					return nil, err
 				}
-				if err := patched(job, q.Patch, jsonpatch.MergePatch); err != nil {
-					return nil, err
-				}
+				job = Patched(job, q.Patch)
 				return job, r.Status().Update(ctx, job)
 			}
 			return r.serve(ctx, q)
 		}
 		return r
 	})
-}
-
-// patched applies a patch to an object.
-func patched[T any](o *T, patch []byte, apply func(doc, patch []byte) ([]byte, error)) error {
-	doc, err := json.Marshal(o)
-	next, errPatch := apply(doc, patch)
-	*o = *new(T)
-	return errors.Join(err, errPatch, json.Unmarshal(next, o))
 }
 
 // The context of a process has ended when the next process starts, and at the end.
@@ -277,10 +257,7 @@ func TestContext(t *testing.T) {
 // A watch fails the test, and the report says what is not supported.
 func TestClientset_watch(t *testing.T) {
 	found := chaos.Config{Schedules: 1}.Search(t, func(env *chaos.Env) reconcile.Reconciler {
-		client, err := kubernetes.NewForConfig(env.Config())
-		if err != nil {
-			t.Error(err)
-		}
+		client := Must(kubernetes.NewForConfig(env.Config()))
 		return reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 			_, err := client.CoreV1().Pods("").Watch(ctx, metav1.ListOptions{})
 			return reconcile.Result{}, err
