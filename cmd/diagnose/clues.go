@@ -129,6 +129,32 @@ func (f *facts) server(c *corev1.Container, message string) (text, object string
 			return "variable " + v.Name + ": " + text, object
 		}
 	}
+	return f.serverAt(message)
+}
+
+// ports matches the port of a server in a message that says it cannot be reached.
+var ports = regexp.MustCompile(`(?:port:? |:)(\d{4,5})\b`)
+
+// programs lists the usual ports of servers, and what their images are called.
+var programs = map[string]*regexp.Regexp{"5432": regexp.MustCompile(`postgres`), "27017": regexp.MustCompile(`mongo`),
+	"3306": regexp.MustCompile(`mysql|mariadb`), "6379": regexp.MustCompile(`redis|valkey`),
+	"9092": regexp.MustCompile(`kafka`), "5672": regexp.MustCompile(`rabbitmq`)}
+
+// serverAt says which pod that is not up may be meant by an address whose port is that of such a server.
+func (f *facts) serverAt(message string) (text, object string) {
+	m := ports.FindStringSubmatch(message)
+	if m == nil || programs[m[1]] == nil {
+		return "", ""
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.near.workloads)) {
+		for _, pod := range f.near.workloads[name] {
+			is := func(c corev1.Container) bool { return programs[m[1]].MatchString(c.Image) }
+			trouble := f.downBecause(pod)
+			if trouble != "" && pod.Namespace == f.Job.Namespace && slices.ContainsFunc(pod.Spec.Containers, is) {
+				return "pod " + pod.Name + ", which may be meant, " + trouble, "pod/" + pod.Name
+			}
+		}
+	}
 	return "", ""
 }
 
@@ -140,11 +166,32 @@ func (f *facts) serverOf(names []string) (text, object string) {
 		case ready:
 		case len(pods) > 0:
 			return name + " is pod " + pods[0].Name + ", which " + f.downBecause(pods[0]), "pod/" + pods[0].Name
-		case service != nil && len(f.near.workloads) > 0:
-			return "no pod given has the labels that Service " + name + " selects", "service/" + name
+		case service != nil && (len(f.near.workloads) > 0 || f.unserved(service) != ""):
+			return "no pod given has the labels that Service " + name + " selects" + f.unserved(service), "service/" +
+				service.text("metadata", "name")
 		}
 	}
 	return "", ""
+}
+
+// unserved says what besides pods shows that a Service has none; empty if nothing does.
+func (f *facts) unserved(service object) (text string) {
+	selector := service.at("spec", "selector")
+	for _, o := range f.objects {
+		labels := o.at("spec", "template", "metadata", "labels")
+		selected := len(selector) > 0 && o.text("metadata", "namespace") == service.text("metadata", "namespace")
+		for k := range selector {
+			selected = selected && labels.text(k) == selector.text(k)
+		}
+		n, set := o.number("spec", "replicas")
+		switch {
+		case selected && set && n > 0:
+			return ""
+		case selected && set:
+			text = "; " + o.name() + " has 0 replicas"
+		}
+	}
+	return text
 }
 
 // downBecause says why the pod of a server is not up, with what it lacks.
@@ -157,7 +204,8 @@ func (f *facts) downBecause(pod *corev1.Pod) string {
 	case speaks(trouble, "no space left on device", "disk full") && len(pod.Spec.Volumes) > 0:
 		return joined("; its volume is PersistentVolumeClaim ", trouble, list(f.claims(pod)))
 	}
-	return trouble + f.cordonedIn(trouble)
+	refused := cmp.Or(lastEvent(f.about("Pod", pod.Namespace, pod.Name), addsNoNode), &corev1.Event{})
+	return joined("; ", trouble, textIf(pod.Spec.NodeName == "", oneLine(refused.Message))) + f.cordonedIn(trouble)
 }
 
 // waitsFor says what the command of a container waits for: a server that is not up, another Job that has failed, or a
@@ -217,7 +265,7 @@ func (f *facts) behind(name string) (pods []*corev1.Pod, service object) {
 	if len(of) == 0 {
 		of = in.workloads[roles.ReplaceAllString(parts[0], "")]
 	}
-	return of, nil
+	return of, either(len(of) == 0 && f.unserved(service) != "", service, nil)
 }
 
 // exitOf says how a container has ended, with what it said.
@@ -404,6 +452,9 @@ func namesIn(message string) (names []string) {
 			names = append(names, local.ReplaceAllString(name, ""))
 		}
 	}
+	if m := ports.FindStringSubmatch(end); m != nil && speaks(end, passing...) { // another may name an address
+		names = append(names, "port "+m[1])
+	}
 	slices.Sort(names)
 	return slices.Compact(names)
 }
@@ -414,7 +465,10 @@ func (f *facts) value(c *corev1.Container, message string) (text, object string)
 	for _, m := range quoted.FindAllStringSubmatch(message, -1) {
 		words = append(words, m[1])
 	}
-	words = append(words, hostsIn(message, false)...)
+	said := sayingIn(message)
+	if said == nil || said.ofAccount() || speaks(message, passing...) { // else the server was reached
+		words = append(words, hostsIn(message, false)...)
+	}
 	slices.Sort(words)
 	words = slices.Compact(words)
 	const most = 3

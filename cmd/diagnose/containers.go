@@ -66,8 +66,13 @@ func (f *facts) exists(namespace, message string) string {
 	if m := keyless.FindStringSubmatch(message); m != nil {
 		o := f.find(m[1], namespace, m[2])
 		has, by := keysOf(o), append(o.list("metadata", "ownerReferences"), nil)[0]
-		return textIf(len(has) > 0, "; it has "+list(has)) + textIf(by != nil, "; "+by.text("kind")+" "+
-			by.text("name")+undone)
+		maker := joined(" ", by.text("kind"), by.text("name"))
+		for label := range o.at("metadata", "labels") {
+			if maker == "" && strings.HasPrefix(label, "reconcile.external-secrets.io/") {
+				maker = "an ExternalSecret"
+			}
+		}
+		return textIf(len(has) > 0, "; it has "+list(has)) + textIf(maker != "", "; "+maker+undone)
 	}
 	m := missing.FindStringSubmatch(message)
 	if m == nil {
@@ -249,7 +254,8 @@ var helpers = []helper{
 	{"cloud-sql-proxy", "", "For later Jobs make it a sidecar: an init container with restartPolicy Always; or start " +
 		"it with --quitquitquit, and let the last command be a POST to localhost:9091/quitquitquit."},
 	{"consul-", "Consul", ""},
-	{"daprd", "Dapr", ""},
+	{"daprd", "Dapr", "POST /v1.0/shutdown at its port 3500 (kubectl port-forward) ends it: let the last command of " +
+		"later Jobs call that."},
 	{"gke-gcsfuse-", "the Cloud Storage FUSE driver of GKE", ""},
 }
 

@@ -133,23 +133,31 @@ func (c *cronFacts) lastBefore(since time.Time) (last time.Time, many bool) {
 	return last, whole >= 100 && !last.IsZero()
 }
 
+// madeUpAdvice is for a CronJob that is resumed.
+const madeUpAdvice = "a start time that has passed is made up for at once, if spec.startingDeadlineSeconds allows."
+
 // cronCauses says what the causes of CronJobs mean, and what to do.
 var cronCauses = []Entry{
 	{"CronJobStopped", AttentionHeld, "a CronJob is suspended, or is being deleted", "Find out why it is " +
-		"suspended, and whether that is over. To resume it, set spec.suspend to false: a start time that has passed " +
-		"is made up for at once, if spec.startingDeadlineSeconds allows."},
+		"suspended, and whether that is over. To resume it, set spec.suspend to false: " + madeUpAdvice},
 	{"ScheduleInvalid", AttentionStuck, "the schedule or the time zone of a CronJob is invalid, or the schedule " +
 		"matches no date", "Change spec.schedule or spec.timeZone."},
 	{"TimeZoneUnknown", AttentionStuck, "the CronJob controller does not know the time zone of a CronJob, though it " +
 		"exists", "Update the time zone database (tzdata) of kube-controller-manager, or name another time zone with " +
 		"the same times in spec.timeZone."},
-	{"JobRefused", AttentionStuck, "the API server rejects the next Job of a CronJob", "The controller tries again. " +
+	{"QuotaExceeded", AttentionStuck, "a quota rejects the next Job of a CronJob", "The controller tries again. " +
 		"Finished Jobs count as well: delete those that are not needed, and lower the CronJob's history limits or " +
 		"set spec.jobTemplate.spec.ttlSecondsAfterFinished."},
+	{"WebhookUnavailable", AttentionStuck, "an admission webhook does not answer when the next Job of a CronJob is " +
+		"created", "Look at the pods behind the webhook's service; the CronJob is not at fault. The controller tries " +
+		"again."},
+	{"JobRefused", AttentionStuck, "the API server rejects the next Job of a CronJob for another reason",
+		"Fix what the message names. The controller tries again."},
 	{"RunBlocked", AttentionStuck, "with concurrencyPolicy Forbid, a Job has been active for three start times and " +
-		"more than a day, or three times as long as the last ones took", "See whether its pods run, and what " +
-		"they do: kubectl logs -n NAMESPACE job/JOB. If it only hangs, see on what: the next one, which starts once " +
-		"it is deleted, may hang, too. With spec.jobTemplate.spec.activeDeadlineSeconds later Jobs end in time."},
+		"more than a day, or three times as long as the last ones took, or for ten times as long", "See whether its " +
+		"pods run, and what they do: kubectl logs -n NAMESPACE job/JOB. If it only hangs, see on what: the next " +
+		"one, which starts once it is deleted, may hang, too. With spec.jobTemplate.spec.activeDeadlineSeconds later " +
+		"Jobs end in time."},
 	{"RunWaits", AttentionWait, "with concurrencyPolicy Forbid, an active Job keeps the next one from starting",
 		"The next one starts after its end."},
 	{"RunOverdue", AttentionStuck, "a CronJob should have created a Job two minutes ago or more", "Check that the " +
@@ -161,8 +169,9 @@ var cronCauses = []Entry{
 	{"EveryMinute", AttentionWait, "the schedule of a CronJob has hours and no minute, so that it starts a Job in " +
 		"each minute of them", "If one start is meant, set the first field of spec.schedule, as in \"0 2 * * *\"."},
 	{"RunHangs", AttentionWait, "without concurrencyPolicy Forbid, a Job has been active for more than an " +
-		"hour, and three times as long as the last ones took", "See why it does not end. With " +
-		"spec.jobTemplate.spec.activeDeadlineSeconds later Jobs end in time."},
+		"hour, and three times as long as the last ones took", "See what its pods do: kubectl logs -n NAMESPACE " +
+		"job/JOB. With spec.jobTemplate.spec.activeDeadlineSeconds later Jobs end in time, and with " +
+		"spec.concurrencyPolicy Forbid they do not pile up."},
 	{"RunsTooLong", AttentionWait, "the last Jobs of a CronJob took longer than the time between two start times",
 		"Start them less often, or make them shorter. With concurrencyPolicy Forbid they start late, and start times " +
 			"pass without a Job; with Allow they overlap."},
@@ -210,12 +219,19 @@ func (c *cronFacts) diagnose() {
 		text := "the CronJob is " + either(suspended, "suspended"+c.suspendedBy()+textIf(why != "", " ("+why+")"),
 			"being deleted") + ", so it creates no Job" + textIf(c.Missed > 0, "; "+c.starts())
 		if suspended && !c.due.IsZero() {
-			text += "; once it is resumed, it makes up for start time " + c.date(c.due)
+			text += "; once it is resumed, it makes up for start time " + c.date(c.due) +
+				textIf(c.Missed > 1, ", not for those before")
 		}
 		c.add("CronJobStopped", text, nil)
 		if why != "" {
 			of := &c.Causes[len(c.Causes)-1]
 			of.Advice = strings.Replace(of.Advice, "Find out why it is suspended, and", "See", 1)
+		}
+		if suspended && c.due.IsZero() && c.Missed > 0 {
+			of := &c.Causes[len(c.Causes)-1]
+			of.Advice = strings.Replace(of.Advice, madeUpAdvice, "no start time that has passed is made up for. To "+
+				"run it before its next time: kubectl create job"+textIf(c.of.Namespace != "", " -n "+c.of.Namespace)+
+				" NAME --from=cronjob/"+c.of.Name+".", 1)
 		}
 		return
 	case c.Next.IsZero():
@@ -358,13 +374,21 @@ func (c *cronFacts) unstarted() {
 	switch {
 	case c.Missed == 0:
 	case refusal != nil && refusal.Reason == "FailedCreate" && !timeOf(refusal).Before(c.First):
-		c.add("JobRefused", "no Job can be created, as of "+c.lasting(timeOf(refusal))+" ago: "+
-			strings.TrimPrefix(oneLine(refusal.Message), "Error creating job: ")+c.inQuota(refusal)+"; "+c.starts(),
-			refusal)
+		code := explain.Code("JobRefused")
+		switch {
+		case mentions(refusal.Message, "exceeded quota"):
+			code = "QuotaExceeded"
+		case mentions(refusal.Message, "failed calling webhook", "failed to call webhook"):
+			code = "WebhookUnavailable"
+		}
+		c.add(code, "no Job can be created, as of "+c.lasting(timeOf(refusal))+" ago: "+
+			strings.TrimPrefix(oneLine(refusal.Message), "Error creating job: ")+c.inQuota(refusal)+"; "+c.starts()+
+			textIf(!c.due.IsZero(), "; once it can be, the Job of the last one starts"), refusal)
 	case c.of.Spec.ConcurrencyPolicy == batchv1.ForbidConcurrent && jobs != "":
 		usual, says := c.usual()
 		age := c.now.Sub(cmp.Or(since, c.First))
-		long := c.Missed >= 3 && age > either(usual > 0, max(time.Hour, 3*usual), 24*time.Hour)
+		long := c.Missed >= 3 && age > either(usual > 0, max(time.Hour, 3*usual), 24*time.Hour) ||
+			usual > 0 && age > max(time.Hour, 10*usual)
 		c.add(either[explain.Code](long, "RunBlocked", "RunWaits"), jobs+textIf(long, says)+
 			textIf(!since.IsZero(), ",")+" keeps the next one from starting (concurrencyPolicy Forbid): "+c.starts()+
 			textIf(!c.due.IsZero(), "; the Job of the last one starts as soon as it ends"),

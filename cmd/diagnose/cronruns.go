@@ -40,7 +40,7 @@ func (c *cronFacts) ends() {
 			break
 		}
 		if end != nil {
-			last = cmp.Or(last, job.Name+" has failed: "+joined(": ", end.Reason, oneLine(end.Message)))
+			last = cmp.Or(last, job.Name+" has failed: "+cmp.Or(end.Reason, oneLine(end.Message)))
 			failed++
 		}
 	}

@@ -266,13 +266,35 @@ var deployers = []struct{ key, change, again string }{
 	{"kustomize.toolkit.fluxcd.io/name", "change it in Git, ", "delete the Job, and let Flux apply it"},
 }
 
+// templateNow returns the pod template's spec of the CronJob above the Job; nil if it is not known.
+func (f *facts) templateNow() object {
+	if len(f.owners) == 0 {
+		return nil
+	}
+	return f.owners[len(f.owners)-1].object.at("spec", "jobTemplate", "spec", "template", "spec")
+}
+
 // imageNow returns the image that the CronJob of the Job has for a container; empty if it is that of the Job, or is not
 // known.
 func (f *facts) imageNow(container string) string {
 	own := cmp.Or(f.containerNamed(container), &corev1.Container{}).Image
-	of := f.owners[len(f.owners)-1].object.at("spec", "jobTemplate", "spec", "template", "spec")
-	is := firstOf(of.list("containers"), func(c object) bool { return c.text("name") == container }).text("image")
-	return textIf(own != is, is)
+	is := firstOf(f.templateNow().list("containers"),
+		func(c object) bool { return c.text("name") == container }).text("image")
+	return textIf(own != is && is != "", "image "+is)
+}
+
+// hashed matches a missing object in messages, whose name ends in a hash of its content, as Kustomize makes it.
+var hashed = regexp.MustCompile(`(secret|configmap) "([a-z0-9.-]+-)([a-z0-9]{10})" not found`)
+
+// nameNow returns what the CronJob of the Job names in place of a missing object with a hash in its name; empty if it
+// names the same, or is not known.
+func (f *facts) nameNow(message string) string {
+	m := hashed.FindStringSubmatch(message)
+	if m == nil {
+		return ""
+	}
+	is := regexp.MustCompile(regexp.QuoteMeta(m[2]) + `[a-z0-9]{10}\b`).FindString(fmt.Sprint(f.templateNow()))
+	return textIf(is != "" && is != m[2]+m[3], m[1]+" "+is)
 }
 
 // plainName matches a name that may stand in a command, perhaps with its kind.
@@ -283,6 +305,10 @@ var plainName = regexp.MustCompile(`^([a-z]+/)?[a-z0-9]([a-z0-9.-]*[a-z0-9])?$`)
 // says how to change a template, and RERUN how a Job that has failed runs again.
 func (f *facts) filled(advice string, c found) string {
 	if end := jobstatus.Finished(f.Job); end != nil && f.past(end.LastTransitionTime.Time, time.Hour) {
+		if len(f.pods) == 0 && f.failureReason() == batchv1.JobReasonDeadlineExceeded {
+			advice = strings.ReplaceAll(advice, ": "+namespaceEvents, ". They are deleted, and their events are gone: "+
+				"look where logs and events are stored.")
+		}
 		advice = strings.NewReplacer(eventsAdvice, "See which pods are left: "+leftAdvice, namespaceEvents, leftAdvice).
 			Replace(advice)
 	}
@@ -309,8 +335,8 @@ func (f *facts) filled(advice string, c found) string {
 		recreate = "change the template in " + top.String() + ", which creates the Job"
 		if top.kind == "CronJob" && f.goesOn() {
 			recreate += ", and delete this Job"
-			if now := f.imageNow(c.container); now != "" {
-				recreate = "that of " + top.String() + " has image " + now + " by now, so delete this Job"
+			if now := cmp.Or(f.imageNow(c.container), f.nameNow(c.text)); now != "" {
+				recreate = "that of " + top.String() + " has " + now + " by now, so delete this Job"
 			}
 		}
 		rerun = "If the template must change, " + recreate + "."
@@ -323,7 +349,9 @@ func (f *facts) filled(advice string, c found) string {
 	if f.namespaceEnds() {
 		rerun = "Nothing can be created in this namespace, which is being deleted."
 	}
-	pairs := []string{"RECREATE", recreate, "RERUN", rerun}
+	limits := strings.Contains(f.refusal, "requested: limits.")
+	pairs := []string{"RECREATE", recreate, "RERUN", rerun, "REQUESTS", either(limits, "limits", "requests"),
+		"UNCORDON ", textIf(mentions(c.text, "were unschedulable", "cordoned"), uncordonAdvice+" ")}
 	pod := c.described()
 	for name, value := range map[string]string{"NAMESPACE": f.Job.Namespace, "JOB": f.Job.Name, "POD": pod,
 		"CONTAINER": c.container, "NODE": c.node, "OBJECT": c.object} {

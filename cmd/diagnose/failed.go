@@ -280,10 +280,13 @@ func (f *facts) textFailed() found {
 	return c
 }
 
-// kept reports whether pods kept failing as one did, by themselves, and none has succeeded.
+// kept reports whether pods kept failing as one did, by themselves, and none has succeeded: several did, or the one
+// that was left at the deadline had not had as long.
 func (f *facts) kept(r *record) bool {
 	g := f.digest.groupNamed(r.Pod.Name)
-	return g != nil && len(g.Pods) > 1 && g.ExitCode != nil && f.lastSuccess().IsZero() && f.Job.Status.Succeeded == 0
+	none := f.lastSuccess().IsZero() && f.Job.Status.Succeeded == 0
+	short := f.deadline().Sub(r.Finish()) < r.Finish().Sub(beganAt(r))+time.Minute
+	return g != nil && (len(g.Pods) > 1 || short) && g.ExitCode != nil && none
 }
 
 // show makes a failed pod the one that a cause describes.
@@ -456,7 +459,7 @@ type fault struct {
 	rejected  bool   // the kubelet has not run the pod
 	done      string // a container beside the one that failed which has succeeded
 	hidden    bool   // a rule that ignores disruptions comes after the one that matched
-	lost      string // the container was lost with its node or its runtime
+	lost      string // the container was lost with its node or its runtime, or the pod with its kubelet
 	earlier   string // a container of the pod that had failed before, and how
 }
 
@@ -474,7 +477,7 @@ func (f *facts) faultOf(r *record) fault {
 		strings.TrimSuffix(oneLine(status.Message), ".") == ""
 	is.rejected = status.Reason != "" && !is.evicted && !is.disrupted && len(status.ContainerStatuses) == 0
 	is.hidden = f.ignoredLater(is.Match)
-	is.lost = f.lost(r.Pod, is.End)
+	is.lost = cmp.Or(f.lost(r.Pod, is.End), textIf(is.rejected, f.rejectedAgain(r)))
 	for _, c := range status.ContainerStatuses {
 		end := c.State.Terminated
 		if end != nil && end.ExitCode == 0 && is.End != nil && is.End.ExitCode != 0 && (status.Reason == "" ||
@@ -488,6 +491,19 @@ func (f *facts) faultOf(r *record) fault {
 		}
 	}
 	return is
+}
+
+// rejectedAgain says that the kubelet had run a pod, and has rejected it once it was started again; empty if nothing
+// given shows that.
+func (f *facts) rejectedAgain(r *record) string {
+	node := r.Pod.Spec.NodeName
+	had := lastEvent(f.events[r.Pod.UID], reasonIs("Started", "NodeNotReady"))
+	e := lastEvent(f.about("Node", "", node), reasonIs("Rebooted"))
+	rebooted := e != nil && timeOf(e).After(beganAt(r))
+	placed := condition(r.Pod, corev1.PodScheduled).LastTransitionTime.Time
+	return textIf(had != nil || rebooted || !placed.IsZero() && r.Finish().Sub(placed) > patience,
+		"it was on its node since "+f.clock(beganAt(r))+textIf(rebooted, ", which was rebooted at "+
+			f.clock(timeOf(e))))
 }
 
 // lost says that the runtime does not know how a container ended (containerd: internal/cri/server/restart.go), and

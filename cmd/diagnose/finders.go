@@ -35,12 +35,19 @@ func decided(code explain.Code) func(*facts) found {
 	}
 }
 
-// lastTry says that one more failure makes the Job fail; empty if there may be more.
+// lastTry says that one more failure, or two restarts or one of each pod, make the Job fail; empty if there may be
+// more.
 func (f *facts) lastTry() string {
-	limit, restarts := f.Spec.Limit.PerJob, f.Progress.Restarts
-	restart := f.countsRestarts() && restarts > 0 && int64(restarts)+1 >= int64(limit)
-	return textIf(f.Progress.Failed >= limit && limit > 0 || restart, fmt.Sprintf("; one more "+
-		either(restart, "restart", "failure")+" fails the Job (spec.backoffLimit %d)", limit))
+	limit := int64(f.Spec.Limit.PerJob)
+	left := max(1, limit-int64(f.Progress.Restarts))
+	switch {
+	case f.countsRestarts() && f.Progress.Restarts > 0 && left <= max(2, int64(f.Progress.Active)):
+		return fmt.Sprintf("; %s the Job (spec.backoffLimit %d), which deletes its pods with their logs",
+			either(left == 1, "one more restart fails", fmt.Sprintf("%d more restarts fail", left)), limit)
+	case int64(f.Progress.Failed) >= limit && limit > 0:
+		return fmt.Sprintf("; one more failure fails the Job (spec.backoffLimit %d)", limit)
+	}
+	return ""
 }
 
 // awaitingTermination finds that replacements wait, with why the first pod terminates and how long it may.
@@ -115,7 +122,7 @@ func (f *facts) running(last bool) (c found) {
 		return c
 	}
 	c = decided(explain.JobRunning)(f)
-	evicted := f.digest.Given == 1 && f.faultOf(f.digest.Groups[0].example).evicted // which says something of the node
+	evicted := f.digest.Given > 0 && f.faultOf(f.digest.Groups[0].example).evicted // which says something of the node
 	if c.reason.Text != "" && f.digest.Given > 0 {
 		last := f.digest.Groups[0].example
 		end := cmp.Or(f.faultOf(last).End, &corev1.ContainerStateTerminated{})
@@ -123,7 +130,8 @@ func (f *facts) running(last bool) (c found) {
 			"; the last of them, "+f.named(last)+": "+f.faultOf(last).Fault)
 		f.show(&c, last)
 		c.reason.Text = joined("; ", c.reason.Text, c.clue.text)
-		c.pods, c.how = nil, textIf(f.digest.Given > 1 || evicted, f.adviceOn(&c))
+		c.pods, c.how = nil, textIf(f.digest.Given > 1 || evicted, f.adviceOn(&c)+
+			textIf(f.ownLimit(last), templateAdvice))
 	}
 	if c.reason.Text != "" && f.digest.Given == 0 && f.digest.says != "" {
 		f.addGone(&c)

@@ -119,17 +119,21 @@ func evictedAgain(f *facts) (c found) {
 			anew = append(anew, of.Reason+": "+oneLine(of.Message))
 		}
 	}
-	old := f.Job.Status.StartTime != nil && f.past(f.Job.Status.StartTime.Time, 6*time.Hour)
-	if len(all)-f.digest.Gone < either(old, 2, fewest) || f.Progress.Succeeded > 0 || !f.goesOn() {
+	old := func(hours time.Duration) bool {
+		start := f.Job.Status.StartTime
+		return start != nil && f.past(start.Time, hours*time.Hour)
+	}
+	least := either(old(24), 1, either(old(6), 2, fewest))
+	if len(all)-f.digest.Gone < least || f.Progress.Succeeded > 0 || !f.goesOn() {
 		return c
 	}
 	last := slices.MaxFunc(all, func(a, b *corev1.Event) int {
 		return cmp.Or(byTime(a, b), strings.Compare(a.InvolvedObject.Name, b.InvolvedObject.Name))
 	})
 	slices.Sort(anew)
-	c.text = joined("; ", fmt.Sprintf("%d pods were evicted in the last hour, the last %s: %s: %s", len(all),
-		f.ago(timeOf(last)), last.Reason, f.preemptorIn(unnamed(last))), list(slices.Compact(anew)),
-		"each pod starts anew, and no limit counts this")
+	c.text = joined("; ", fmt.Sprintf("%s evicted in the last hour, the last %s: %s: %s", count(len(all), "pod")+
+		either(len(all) == 1, " was", " were"), f.ago(timeOf(last)), last.Reason, f.preemptorIn(unnamed(last))),
+		list(slices.Compact(anew)), "each pod starts anew, and no limit counts this")
 	c.evidence = []string{f.eventText(last)}
 	return c
 }
@@ -142,6 +146,11 @@ func (f *facts) addGone(c *found) string {
 		if e := f.lastWord(name, gone[name]); e != nil {
 			k := [2]string{e.Reason, e.InvolvedObject.FieldPath}
 			groups[k] = append(groups[k], e)
+		}
+	}
+	for _, g := range groups {
+		if disrupts(g[0]) {
+			slices.SortStableFunc(g, func(a, b *corev1.Event) int { return timeOf(b).Compare(timeOf(a)) })
 		}
 	}
 	all := slices.SortedFunc(maps.Values(groups), func(a, b []*corev1.Event) int {
@@ -184,6 +193,9 @@ func (f *facts) more(group, ofPod []*corev1.Event) string {
 	if group[0].Reason == "FailedScheduling" {
 		e := cmp.Or(lastEvent(ofPod, addsNoNode), &corev1.Event{})
 		return textIf(e.Message != "" && e != group[0], "; "+oneLine(e.Message)) + f.holders(group[0].Message)
+	}
+	if m := usedBy.FindStringSubmatch(group[0].Message); m != nil {
+		return f.holderOn(f.near.names[m[1]])
 	}
 	if !killedByProbe(group[0]) {
 		left := f.left(group[0], ofPod)
@@ -246,32 +258,37 @@ func (f *facts) neverCreated(c *found) string {
 }
 
 // spent says what the last pod that is gone did with the time until the deadline, by its events; empty if they do not
-// say that it started. waited says that it had no node for most of the time.
-func (f *facts) spent() (text string, waited bool) {
+// say that it ran. most is "node" or "image" if it waited for one for most of the time.
+func (f *facts) spent() (text, most string) {
 	var name string
 	var node, run time.Time
-	gone := f.gonePods()
+	gone, end := f.gonePods(), f.deadline()
 	for _, of := range slices.Sorted(maps.Keys(gone)) {
 		started := lastEvent(gone[of], reasonIs("Started"))
 		placed := cmp.Or(lastEvent(gone[of], reasonIs("Scheduled")), started)
 		if started != nil && timeOf(started).After(run) {
 			name, node, run = of, timeOf(placed), timeOf(started)
 		}
+		if killed := lastEvent(gone[of], reasonIs("Killing")); name == "" && !timeOf(killed).Before(end) {
+			text = "pod " + of + ", which is gone, still ran then"
+		}
 	}
-	since, end := f.Job.Status.StartTime, f.deadline()
+	since := f.Job.Status.StartTime
 	if name == "" || since == nil || !end.After(run) {
-		return "", false
+		return text, ""
 	}
 	e := cmp.Or(lastEvent(gone[name], func(e *corev1.Event) bool {
 		return e.Reason == "FailedScheduling" || addsNoNode(e)
 	}), &corev1.Event{})
-	waited = 2*node.Sub(since.Time) > end.Sub(since.Time)
+	waited := 2*node.Sub(since.Time) > end.Sub(since.Time)
+	most = either(waited, "node", textIf(2*run.Sub(node) > end.Sub(since.Time), "image"))
 	text = fmt.Sprintf("pod %s, which is gone, got a node after %s, started after %s, and ran for %s", name,
 		duration.HumanDuration(node.Sub(since.Time)), duration.HumanDuration(run.Sub(since.Time)),
 		duration.HumanDuration(end.Sub(run)))
 	pulled := cmp.Or(lastEvent(gone[name], reasonIs("Pulled")), &corev1.Event{})
+	most = textIf(most != "image" || pulled.Message != "", most)
 	return joined("; ", text, textIf(waited, joined(": ", e.Reason, oneLine(e.Message))),
-		textIf(run.Sub(node) > patience, oneLine(pulled.Message))), waited
+		textIf(run.Sub(node) > patience, oneLine(pulled.Message))), most
 }
 
 // ran reports whether anything shows that a container of the Job has run.

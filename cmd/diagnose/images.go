@@ -24,6 +24,15 @@ func secretless(p *podFacts) sign {
 var refusals = []string{"unauthorized", "denied", "no basic auth", "authentication required", "403 Forbidden",
 	"401 Unauthorized"}
 
+// wrongPlatform finds that an image does not exist for the platform of the pod's node.
+func wrongPlatform(p *podFacts) sign {
+	s := waiting(imageReasons, "no match for platform", "no matching manifest")(p)
+	if arch := p.f.arch(p.Pod); s.text != "" && arch != "" {
+		s.text += "; node " + p.node + " has " + arch
+	}
+	return s
+}
+
 // noSuchImage finds that a registry does not have an image; of a node, a snapshot may be missing.
 func noSuchImage(p *podFacts) sign {
 	s := waiting(imageReasons, "code = NotFound", "manifest unknown", ": not found")(p)

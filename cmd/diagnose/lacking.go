@@ -25,11 +25,13 @@ func lacking(p *podFacts) sign {
 	return s
 }
 
-// cordonedIn says which nodes are cordoned if a message of the scheduler speaks of such.
+// cordonedIn says which nodes are cordoned, or have a full disk, if a message of the scheduler speaks of such.
 func (f *facts) cordonedIn(message string) string {
 	nodes := f.taints[corev1.TaintNodeUnschedulable]
+	pressed := f.taints[corev1.TaintNodeDiskPressure]
 	return textIf(len(nodes) > 0 && mentions(message, "were unschedulable"), "; "+list(nodes)+
-		either(len(nodes) > 1, " are", " is")+" cordoned")
+		either(len(nodes) > 1, " are", " is")+" cordoned") + textIf(len(pressed) > 0 && mentions(message, "taint"),
+		"; the disk of "+list(pressed)+" is full")
 }
 
 // deviceMissing finds that nodes lack a resource that a plugin offers: its name has a domain.

@@ -21,7 +21,7 @@ type Entry struct {
 func List() (all []Entry) {
 	advice := strings.NewReplacer("RECREATE", recreateAdvice, "RERUN", rerunAdvice,
 		"MEMORY", "the memory limit of container CONTAINER", "HOW", "Do what Failed says of such a pod.",
-		"ENDING", "Then comes what ends containers of its name.")
+		"UNCORDON", uncordonAdvice, "REQUESTS", "requests", "ENDING", "Then comes what ends containers of its name.")
 	for i := range causes {
 		r := &causes[i]
 		all = append(all, Entry{r.code, r.attention, r.means, advice.Replace(r.advice)})

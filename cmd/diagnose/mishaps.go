@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -15,6 +16,16 @@ type mishap struct {
 	means  string // completes "the Job has failed, and …"
 	advice string
 	is     func(*facts, *found) bool
+}
+
+// ownStorage lists what the kubelet says of a pod that has exceeded its own limits (pkg/kubelet/eviction/helpers.go).
+var ownStorage = []string{"ephemeral storage limit", "total limit of containers", "exceeds the limit"}
+
+// tooLong reports whether the Job has reached its deadline, and no pod kept failing in a way of which something is
+// known.
+func tooLong(f *facts, c *found) bool {
+	known := c.failing && (c.clue.saying != nil || c.clue.of != "")
+	return f.failureReason() == batchv1.JobReasonDeadlineExceeded && !known
 }
 
 // shows returns the condition that the message of a container, or what sets its failure apart, shows something.
@@ -58,8 +69,7 @@ var mishaps = slices.Concat([]mishap{
 		"Raise the limit that the message names (limits of ephemeral-storage, or sizeLimit of the emptyDir), and a " +
 			"request with it; or let container CONTAINER write less there.",
 		func(_ *facts, c *found) bool {
-			return c.signs.evicted && mentions(c.signs.Fault, "ephemeral storage limit", "total limit of containers",
-				"exceeds the limit")
+			return c.signs.evicted && mentions(c.signs.Fault, ownStorage...)
 		}},
 	{"the kubelet evicted the pod",
 		"Let container CONTAINER use less of what the message names, or look at what else uses up node NODE.",
@@ -74,6 +84,10 @@ var mishaps = slices.Concat([]mishap{
 	{"the pod was disrupted",
 		"With a rule of spec.podFailurePolicy that ignores DisruptionTarget, this is no failure.",
 		func(_ *facts, c *found) bool { return c.signs.disrupted }},
+	{"the kubelet was started again, and has rejected the pod then",
+		"See why node NODE, or its kubelet, was started again: what the pod needs was not there yet at that moment. " +
+			"What the pod had done is lost, unless it has saved it. With a higher spec.backoffLimit a new pod starts.",
+		func(_ *facts, c *found) bool { return c.signs.rejected && c.signs.lost != "" }},
 	{"a container was lost with its node or its runtime",
 		"Look at node NODE, which was rebooted, or whose container runtime was restarted: the exit code says nothing " +
 			"of the program. A rule that ignores disruptions does not cover this.",
@@ -89,6 +103,13 @@ var mishaps = slices.Concat([]mishap{
 		"Write each word of the command of container CONTAINER as an element of its own, or let a shell run it: " +
 			"[sh, -c, ...].",
 		func(_ *facts, c *found) bool { return notStarted(c.signs.End) && spaced.MatchString(c.message) }},
+	{"a container could not be started, because its image does not have what the command names",
+		"Correct the command of container CONTAINER, or use an image that has what it names: see whether the image " +
+			"has changed. It has not run, so it has no log.",
+		func(_ *facts, c *found) bool {
+			return notStarted(c.signs.End) && mentions(c.signs.End.Message, "no such file or directory",
+				"executable file not found")
+		}},
 	{"a container could not be started",
 		"Check the command, the security context and the mounts of container CONTAINER: it has not run, so it has no " +
 			"log.",
@@ -109,6 +130,13 @@ var mishaps = slices.Concat([]mishap{
 	{"containers of its pods, which are gone, were restarted again and again",
 		"The logs are gone with the pods: restartPolicy Never keeps both when the Job fails. Look for them where " +
 			"logs are collected.", ofGone(containerBacksOff)},
+	{"its pods, which are gone, were evicted from a node that was taken away",
+		"Use nodes that stay: of a node that is interrupted (spot), expired or repaired, no annotation keeps a pod. " +
+			"With a rule of spec.podFailurePolicy that ignores DisruptionTarget, this is no failure, and a new pod " +
+			"starts.",
+		ofGone(func(e *corev1.Event) bool { // Karpenter
+			return e.Reason == "Evicted" && mentions(e.Message, "Forceful Termination")
+		})},
 	{"its pods, which are gone, were evicted from a node that an autoscaler removed",
 		"Keep the node while the pod runs: annotations cluster-autoscaler.kubernetes.io/safe-to-evict: \"false\" and " +
 			"karpenter.sh/do-not-disrupt: \"true\" in the pod template. With a rule of spec.podFailurePolicy that " +
@@ -131,34 +159,45 @@ var mishaps = slices.Concat([]mishap{
 	{"the kubelet evicted its pods, which are gone",
 		"Raise the request or the limit of the resource that the message names, or use less of it.",
 		ofGone(reasonIs("Evicted"))},
+	{"its pods, which are gone, could not have a volume that another pod had",
+		"The deadline is not at fault. " + volumeShareAdvice, ofGone(func(e *corev1.Event) bool {
+			return e.Reason == "FailedAttachVolume" && mentions(e.Message, volumeInUse...)
+		})},
 	{"its pods, which are gone, did not start",
 		"Fix what the event names. All events of the pods: " + namespaceEvents,
 		ofGone(anyEvent)},
 	{"it reached its deadline, and its pods had failed until then",
 		"Its pods failed again and again until the deadline. " + logAdvice,
 		func(f *facts, c *found) bool {
-			return f.failureReason() == batchv1.JobReasonDeadlineExceeded && c.failing
+			return tooLong(f, c) && c.failing
 		}},
 	{"it reached its deadline, which is too short at the pace of the pods that have succeeded",
 		"Raise spec.parallelism, so that more pods run at once, or spec.activeDeadlineSeconds.",
-		func(f *facts, _ *found) bool {
-			return f.failureReason() == batchv1.JobReasonDeadlineExceeded && f.pace() != ""
+		func(f *facts, c *found) bool {
+			return tooLong(f, c) && f.pace() != ""
 		}},
 	{"it reached its deadline, and its pod, which is gone, had waited for a node for most of the time",
 		"Add nodes, lower the requests, or start it when there is room: for what it does, the deadline may be long " +
-			"enough.", func(f *facts, _ *found) bool {
-			_, waited := f.spent()
-			return f.failureReason() == batchv1.JobReasonDeadlineExceeded && waited
+			"enough.", func(f *facts, c *found) bool {
+			_, most := f.spent()
+			return tooLong(f, c) && most == "node" && c.pod == ""
+		}},
+	{"it reached its deadline, and pulling the image of its pod, which is gone, took most of the time",
+		"Make the image smaller, or have it near or on the nodes before (a mirror, a cache), or raise " +
+			"spec.activeDeadlineSeconds by what the pull takes: what it does got little of the time.",
+		func(f *facts, c *found) bool {
+			_, most := f.spent()
+			return tooLong(f, c) && most == "image" && c.pod == ""
 		}},
 	{"it reached its deadline, and nothing given shows that a pod has run",
 		"Find out whether its pods have run, before you raise spec.activeDeadlineSeconds: " + namespaceEvents,
-		func(f *facts, _ *found) bool {
-			return f.failureReason() == batchv1.JobReasonDeadlineExceeded && !f.ran()
+		func(f *facts, c *found) bool {
+			return tooLong(f, c) && !f.ran()
 		}},
 	{"it reached its deadline",
 		"See what took long before you raise spec.activeDeadlineSeconds. The logs of the pods that were deleted are " +
 			"gone with them: look where logs are collected.",
-		func(f *facts, _ *found) bool { return f.failureReason() == batchv1.JobReasonDeadlineExceeded }},
+		tooLong},
 	{"a pod succeeded with another image of the same name",
 		"Compare the two images: the tag was pushed again. A digest in place of the tag keeps the image as it is. " +
 			logAdvice, shows("image")},
@@ -175,6 +214,14 @@ var mishaps = slices.Concat([]mishap{
 		"Give container CONTAINER a volume where it writes, such as an emptyDir at /tmp: its root file system is " +
 			"read-only (readOnlyRootFilesystem).",
 		func(f *facts, c *found) bool { return f.readOnly(c.container, c.message) }},
+	{"a container may not use a file, as the user that OpenShift gives it",
+		"OpenShift runs container CONTAINER as a user without a name, in group 0: give that group the rights in the " +
+			"image (chgrp -R 0, chmod -R g=u), or mount an emptyDir where it writes.",
+		func(f *facts, c *found) bool {
+			pod := cmp.Or(f.podNamed(c.pod), &corev1.Pod{})
+			restricted := strings.HasPrefix(pod.Annotations["openshift.io/scc"], "restricted")
+			return restricted && notAllowed.MatchString(c.message)
+		}},
 	{"a container may not write to a volume, and the template has no fsGroup",
 		"Set securityContext.fsGroup of the pod template to a group of container CONTAINER, so that it may write to " +
 			"the volume.",

@@ -53,6 +53,7 @@ var kinds = []kind{
 	{group: "scheduling.volcano.sh", name: "PodGroup"},
 	{name: "Namespace"}, {name: "ResourceQuota"}, {name: "PersistentVolumeClaim"}, {name: "PersistentVolume"},
 	{name: "LimitRange"}, {name: "ConfigMap"}, {name: "Secret"}, {name: "Service"},
+	{group: "apps", name: "Deployment"}, {group: "apps", name: "StatefulSet"}, {group: "apps", name: "ReplicaSet"},
 	{group: "resource.k8s.io", name: "ResourceClaim"},
 	{group: "resource.k8s.io", name: "ResourceClaimTemplate"},
 	{group: "events.k8s.io", name: "Event"},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
@@ -95,11 +96,38 @@ func again(f *facts) (c found) {
 	for _, r := range g.records {
 		longest = max(longest, r.Finish().Sub(beganAt(r)))
 	}
-	if len(g.Pods) < fewest || f.Progress.Succeeded > 0 || f.past(beganAt(first), longest+longPatience) ||
+	is := f.faultOf(g.example)
+	least := either(f.ownLimit(g.example) || is.evicted && !innocent(is.Fault), 1, fewest)
+	if len(g.Pods) < least || f.Progress.Succeeded > 0 || f.past(beganAt(first), longest+longPatience) ||
 		g.Match.Action == batchv1.PodFailurePolicyActionIgnore {
 		return c
 	}
 	return running(f)
+}
+
+// ownLimit reports whether a pod failed because it used more than a limit of its own.
+func (f *facts) ownLimit(r *record) bool {
+	is := f.faultOf(r)
+	return is.evicted && mentions(is.Fault, ownStorage...) ||
+		outOfMemory(is.End) && f.systemOOM(r, is.End) == nil && f.memoryLimit(r.Pod, is.Container) != noLimit
+}
+
+// stragglesOn finds that one does on a node about which an event says something bad.
+func stragglesOn(f *facts) found {
+	c, slow := straggles(f), f.oldest()
+	if c.reason.Text == "" {
+		return c
+	}
+	c.node = slow.Pod.Spec.NodeName
+	e := lastEvent(f.about("Node", "", c.node), func(e *corev1.Event) bool {
+		return isWarning(e) && e.Reason != "InvalidDiskCapacity" && timeOf(e).After(beganAt(slow)) // of each start
+	})
+	if e == nil {
+		return found{}
+	}
+	c.reason.Text += "; its node " + c.node + ": " + joined(": ", e.Reason, oneLine(e.Message))
+	c.evidence = append(c.evidence, f.eventText(e))
+	return c
 }
 
 // straggles finds that one pod of a Job runs for much longer than those that have succeeded did.

@@ -17,6 +17,34 @@ import (
 // quotaName matches the quota in the message of a refusal, what was requested, and the first resource of that.
 var quotaName = regexp.MustCompile(`exceeded quota: ([^,]+), requested: (([^=]+).*), used: `)
 
+// quotaRows are the rows of Jobs whose pods a quota rejects.
+var quotaRows = []row{
+	{code: "QuotaNeedsRequests", means: "a quota rejects pods that do not say what they request or limit",
+		advice: "Set in the pod template what the message names, or add a LimitRange with defaults." + templateAdvice,
+		job:    refused("failed quota: ")},
+	{code: "QuotaExceeded", means: "a pod requests more than its quota allows in all",
+		advice: "No pod of the Job fits into the quota, however little is used: lower its requests, or raise the " +
+			"quota." + templateAdvice, job: beyondQuota},
+	{code: "QuotaExceeded",
+		means: "a quota rejects new pods, and pods of another Job or owner take it and have not started, or should " +
+			"have ended",
+		advice: idleAdvice, job: heldIdle},
+	{code: "QuotaExceeded", means: "a quota rejects new pods, and Jobs of one CronJob that run at once take of it",
+		advice: "See why the Jobs of OBJECT do not end: until then their pods keep what they take. With " +
+			"concurrencyPolicy Forbid they do not pile up.", job: heldByRuns},
+	{code: "QuotaExceeded", means: "a quota of the number of pods rejects new ones, and counts pods that have ended",
+		advice: "Pods that have ended count towards count/pods, not towards pods: delete the Jobs that have ended, " +
+			"or set their spec.ttlSecondsAfterFinished.", job: endedInQuota},
+	{code: "QuotaExceeded", means: "a quota rejects new pods, and pods that may not end by themselves take of it",
+		advice: "Raise the quota, or stop what holds it and is not needed: not all of that ends by itself.",
+		job:    heldForGood},
+	{code: "QuotaExceeded", means: "an event says that a quota rejects the pods of a Job that has none",
+		advice: "Raise the quota, lower the REQUESTS, or wait until enough of what has it ends.", job: refusedAll},
+	{code: "QuotaExceeded", means: "an event says that a quota rejects new pods, and none was created later",
+		advice: "Raise the quota, lower the REQUESTS or the parallelism, or wait until pods that have it, which may " +
+			"be those of this Job, end.", job: refused("exceeded quota", "insufficient quota")},
+}
+
 // idle is what pods of one owner that do no work take of a quota.
 type idle struct {
 	owner string // its kind and name
@@ -58,12 +86,9 @@ func (f *facts) idleInQuota() (most idle) {
 	}
 	all := map[string]idle{}
 	for _, pod := range f.near.all {
-		owner := metav1.GetControllerOfNoCopy(pod)
-		if owner == nil || owner.UID == f.Job.UID || pod.Namespace != f.Job.Namespace {
-			continue
-		}
+		owner := cmp.Or(metav1.GetControllerOfNoCopy(pod), &metav1.OwnerReference{Kind: "pod", Name: pod.Name})
 		why := f.idles(pod)
-		if why == "" {
+		if owner.UID == f.Job.UID || pod.Namespace != f.Job.Namespace || why == "" {
 			continue
 		}
 		of := all[owner.Kind+" "+owner.Name]
@@ -92,6 +117,31 @@ func takes(pod *corev1.Pod, name string) (sum resource.Quantity) {
 	return sum
 }
 
+// wholeQuota matches what was requested in the message of a refusal, and what the quota allows.
+var wholeQuota = regexp.MustCompile(`requested: (\S+), used: \S+, limited: (\S+)`)
+
+// beyondQuota finds that a pod requests more than a quota allows in all.
+func beyondQuota(f *facts) found {
+	m := wholeQuota.FindStringSubmatch(f.refusal)
+	if m == nil {
+		return found{}
+	}
+	limits := strings.Split(m[2], ",")
+	for i, wants := range strings.Split(m[1], ",") {
+		name, value, _ := strings.Cut(wants, "=")
+		_, most, _ := strings.Cut(limits[min(i, len(limits)-1)], "=")
+		needs, err := resource.ParseQuantity(value)
+		limit, also := resource.ParseQuantity(most)
+		if err == nil && also == nil && needs.Cmp(limit) > 0 {
+			c := refused("exceeded quota")(f)
+			c.text = fmt.Sprintf("each pod requests %s %s, and quota %s allows %s in all; %s", value, name,
+				quotaName.FindStringSubmatch(f.refusal)[1], most, c.text)
+			return c
+		}
+	}
+	return found{}
+}
+
 // heldIdle finds that pods which do no work take a quota that refuses the pods of the Job.
 func heldIdle(f *facts) (c found) {
 	most := f.idleInQuota()
@@ -100,8 +150,9 @@ func heldIdle(f *facts) (c found) {
 	}
 	c = refused("exceeded quota")(f)
 	c.object = strings.ToLower(strings.Replace(most.owner, " ", "/", 1))
+	who := textIf(!strings.HasPrefix(most.owner, "pod "), count(most.pods, "pod")+" of ") + most.owner
 	c.text += "; " + most.takes.String() + " of it " + either(most.pods == 1, "is", "are") + " taken by " +
-		count(most.pods, "pod") + " of " + most.owner + " that " + either(most.pods == 1, "has", "have") +
+		who + " that " + either(most.pods == 1, "has", "have") +
 		" " + most.why
 	return c
 }
@@ -154,12 +205,13 @@ func (f *facts) usage(refusal string) string {
 	if m == nil {
 		return ""
 	}
-	var now []string
+	var now, more []string
 	status := f.find("ResourceQuota", f.Job.Namespace, m[1]).at("status")
 	for part := range strings.SplitSeq(m[2], ",") {
-		resource, _, _ := strings.Cut(part, "=")
-		if hard := status.text("hard", resource); hard != "" {
-			now = append(now, status.text("used", resource)+" of "+hard+" "+resource)
+		name, value, _ := strings.Cut(part, "=")
+		if hard := status.text("hard", name); hard != "" {
+			now = append(now, status.text("used", name)+" of "+hard+" "+name)
+			more = append(more, lacks(name, value, status.text("used", name), hard)...)
 		}
 	}
 	held := f.have(m[3], func(*corev1.Pod) bool { return true })
@@ -173,7 +225,18 @@ func (f *facts) usage(refusal string) string {
 		held = "; its own " + count(f.Progress.Active, "pod") + either(f.Progress.Active == 1, " has ", " have ") +
 			own.String() + " of it, and the Job goes on with them"
 	}
-	return textIf(len(now) > 0, "; now "+strings.Join(now, ", ")+" are used") + held
+	return textIf(len(now) > 0, "; now "+strings.Join(now, ", ")+" are used"+
+		textIf(len(more) > 0, ", and a pod needs "+list(more)+" more")) + held
+}
+
+// lacks says how much more of a resource a pod needs than a quota has left; empty if it fits.
+func lacks(name, needs, used, hard string) []string {
+	more, err := resource.ParseQuantity(needs)
+	has, also := resource.ParseQuantity(used)
+	most, too := resource.ParseQuantity(hard)
+	more.Add(has)
+	more.Sub(most)
+	return either(err == nil && also == nil && too == nil && more.Sign() > 0, []string{more.String() + " " + name}, nil)
 }
 
 // used matches what the kubelet says of a container of a pod that it evicts (pkg/kubelet/eviction/helpers.go).

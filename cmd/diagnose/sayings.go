@@ -33,8 +33,8 @@ func contains(message string, parts []string) bool {
 }
 
 // passing lists parts of the messages of failures that a later try may not have.
-var passing = []string{"connection refused", "connection reset", "connection timed out", "i/o timeout",
-	"deadline exceeded", "no such host", "temporary failure", "service unavailable", "too many requests",
+var passing = []string{"connection refused", "connection to * refused", "connection reset", "connection timed out",
+	"i/o timeout", "deadline exceeded", "no such host", "temporary failure", "service unavailable", "too many requests",
 	"no route to host", "network is unreachable", "server closed the connection", "broken pipe", "reset by peer",
 	"is starting up", "is shutting down", "administrator command", "server shutdown in progress",
 	"connection was closed", "timed out", "econnrefused", "etimedout",
@@ -112,14 +112,17 @@ var sayings = slices.Concat([]saying{
 		"no subject alternative", "doesn't match the certificate"},
 		"that the certificate of a server is for another name",
 		"Call the server by a name that its certificate has, or renew the certificate with this name."},
-	{[]string{"requesttimetooskewed", "not yet valid", "clock skew", "token used before issued"},
-		"that two clocks differ",
+	{[]string{"requesttimetooskewed", "not yet valid*is before", "certificate is not yet valid", "clock skew",
+		"token used before issued"}, "that two clocks differ",
 		"Look at the clock of node NODE (timedatectl, chronyc tracking)."},
+	{[]string{"certificate has expired", "certificate expired", "certificateexpired"},
+		"that the certificate of a server has expired",
+		"Renew the certificate of the server that the message names, there: the Job is not at fault."},
 	{[]string{"pkix path", "signed by unknown authority", "certificate verify failed", "certificate_verify_failed",
-		"local issuer certificate", "self-signed certificate", "self signed certificate", "certificate has expired"},
+		"local issuer certificate", "self-signed certificate", "self signed certificate"},
 		"that it does not trust the certificate of a server",
-		"See the certificate of the server: if it has expired, renew it there; if an authority of your own signed " +
-			"it, mount the certificate of that authority where the program of container CONTAINER looks for it."},
+		"See the certificate of the server: if an authority of your own signed it, mount the certificate of that " +
+			"authority where the program of container CONTAINER looks for it."},
 	{[]string{"host identification has changed", "host key verification failed"},
 		"that a server has another host key than the one that is known",
 		"Have the owner of the server confirm the new key before you write it to known_hosts: it may be that of " +
@@ -193,8 +196,12 @@ var sayings = slices.Concat([]saying{
 	{[]string{"dirty database version"}, "that an earlier migration has stopped half-way",
 		"See what that migration has done in the database, and complete or undo it, before you set the version " +
 			"(force)."},
+	{[]string{"can't locate revision", "no migration found for version", "applied migration not resolved locally"},
+		"that a database has a migration which its image does not",
+		"Use an image that has the migration which the message names: the database has it, of a newer image or of " +
+			"another branch. To go back, undo it with that image, and do not only set the version."},
 	{[]string{"checksum mismatch for migration", "migration checksum", "validate failed: migration",
-		"multiple head revisions", "can't locate revision", "inconsistentmigrationhistory", "conflicting migrations"},
+		"multiple head revisions", "inconsistentmigrationhistory", "conflicting migrations"},
 		"that its migrations do not fit the database or each other",
 		"Correct the migrations in the code, not the database: compare those that the image has with those that the " +
 			"database has recorded."},

@@ -72,6 +72,9 @@ func (p *podFacts) warning() (best *corev1.Event) {
 	return best
 }
 
+// mounting matches what the message of a mount repeats (k8s.io/mount-utils).
+var mounting = regexp.MustCompile(`Mounting command: \S+ Mounting arguments: | /var/lib/kubelet/\S+`)
+
 // startFailing returns the finder for a pod with a node in which no container has started, because of
 // a warning with one of the reasons and one of the parts in its message; without reasons, any.
 func startFailing(reasons []string, parts ...string) func(*podFacts) sign {
@@ -84,7 +87,8 @@ func startFailing(reasons []string, parts ...string) func(*podFacts) sign {
 			len(reasons) > 0 && !slices.Contains(reasons, e.Reason) || !mentions(e.Message, parts...) {
 			return s
 		}
-		return sign{text: joined(": ", e.Reason, oneLine(e.Message)) + p.f.exists(p.Namespace, e.Message), event: e}
+		text := joined(": ", e.Reason, mounting.ReplaceAllString(oneLine(e.Message), ""))
+		return sign{text: text + p.f.exists(p.Namespace, e.Message), event: e}
 	}
 }
 
@@ -112,12 +116,25 @@ var startWarnings = []row{
 		advice: "See whether the server lets in the node and the account of the volume, whose credentials are in a " +
 			"Secret (nodeStageSecretRef of the PersistentVolume, or secretRef).",
 		pod: startFailing([]string{"FailedMount"}, "mount error(13)", "access denied by server", "ermission denied")},
+	{means: "no container has started, and a file server does not answer",
+		advice: "See whether the file server that the message names is up, and whether node NODE reaches it " +
+			"(firewall): the kubelet tries again.",
+		pod: startFailing([]string{"FailedMount"}, "onnection timed out", "o route to host", "onnection refused")},
 	{means: "no container has started, and a volume cannot be mounted",
 		advice: "Look at the volume that the event names, and at the CSI driver or the file server behind it.",
 		pod:    startFailing([]string{"FailedMount", "FailedMapVolume"})},
 	{means: "no container has started, and a warning has followed the last progress",
 		advice: "Create the Secret, the ConfigMap or the volume that the event names, or look at the network plugin " +
 			"of node NODE.", pod: startFailing(nil)},
+}
+
+// replaced finds a missing object of whose name the CronJob has another version by now.
+func replaced(p *podFacts) sign {
+	s := waiting(configReasons, "not found")(p)
+	if s.text == "" {
+		s = startFailing([]string{"FailedMount"}, "secret \"", "configmap \"")(p)
+	}
+	return either(p.f.nameNow(s.text) != "", s, sign{})
 }
 
 // tooSmall finds a container that was killed for its memory before it ran.
@@ -147,12 +164,20 @@ func volumeHeld(serves bool) func(*podFacts) sign {
 		if holder == nil {
 			return sign{}
 		}
-		s.text += "; pod " + holder.Name + " is on node " + holder.Spec.NodeName
-		if owner := metav1.GetControllerOfNoCopy(holder); owner != nil {
-			s.text += ", of " + owner.Kind + " " + owner.Name
-		}
-		return either(serves == endsNot(holder) && !hasEnded(holder), s, sign{})
+		s.text += p.f.holderOn(holder)
+		replaced := endsNot(holder) && metav1.GetControllerOfNoCopy(holder) != nil
+		return either(serves == replaced && !hasEnded(holder), s, sign{})
 	}
+}
+
+// holderOn says on which node the pod is that has a volume, and what it belongs to; empty if it is not given.
+func (f *facts) holderOn(pod *corev1.Pod) string {
+	if pod == nil {
+		return ""
+	}
+	owner := cmp.Or(metav1.GetControllerOfNoCopy(pod), &metav1.OwnerReference{})
+	return "; pod " + pod.Name + " is on node " + pod.Spec.NodeName +
+		textIf(owner.Name != "", ", of "+owner.Kind+" "+owner.Name)
 }
 
 // claimOnNode finds a claim of the pod for one node alone that a pod on another node mounts. serves says that this pod

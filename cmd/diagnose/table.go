@@ -18,6 +18,10 @@ const (
 	templateAdvice = " The pod template is immutable: RECREATE."
 	idleAdvice     = "Ask whether OBJECT may end, or see why its pods do not start, or end: what they take is free " +
 		"once they are gone."
+	uncordonAdvice    = "uncordon nodes that need not be cordoned,"
+	volumeShareAdvice = "Only if both pods may use the volume at once: let the Job's pod run on that node, too " +
+		"(podAffinity, and no nodeSelector for another one)." + templateAdvice + " Else scale the other down until " +
+		"the Job has ended, if it may be down: its controller replaces a pod that is only deleted."
 	describeAdvice = "Read the events: kubectl describe pod -n NAMESPACE POD."
 )
 
@@ -148,28 +152,7 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 	{code: explain.JobSuspended, means: "spec.suspend is true",
 		advice: "If it should run now: kubectl patch job -n NAMESPACE JOB --type=merge -p " +
 			"'{\"spec\":{\"suspend\":false}}'.", job: suspendedSince},
-}), each(row{attention: AttentionStuck, group: groupCreation}, []row{
-	{code: "QuotaNeedsRequests", means: "a quota rejects pods that do not say what they request or limit",
-		advice: "Set in the pod template what the message names, or add a LimitRange with defaults." + templateAdvice,
-		job:    refused("failed quota: ")},
-	{code: "QuotaExceeded",
-		means: "a quota rejects new pods, and pods of another Job or owner take it and have not started, or should " +
-			"have ended",
-		advice: idleAdvice, job: heldIdle},
-	{code: "QuotaExceeded", means: "a quota rejects new pods, and Jobs of one CronJob that run at once take of it",
-		advice: "See why the Jobs of OBJECT do not end: until then their pods keep what they take. With " +
-			"concurrencyPolicy Forbid they do not pile up.", job: heldByRuns},
-	{code: "QuotaExceeded", means: "a quota of the number of pods rejects new ones, and counts pods that have ended",
-		advice: "Pods that have ended count towards count/pods, not towards pods: delete the Jobs that have ended, " +
-			"or set their spec.ttlSecondsAfterFinished.", job: endedInQuota},
-	{code: "QuotaExceeded", means: "a quota rejects new pods, and pods that may not end by themselves take of it",
-		advice: "Raise the quota, or stop what holds it and is not needed: not all of that ends by itself.",
-		job:    heldForGood},
-	{code: "QuotaExceeded", means: "an event says that a quota rejects the pods of a Job that has none",
-		advice: "Raise the quota, lower the requests, or wait until enough of what has it ends.", job: refusedAll},
-	{code: "QuotaExceeded", means: "an event says that a quota rejects new pods, and none was created later",
-		advice: "Raise the quota, lower the requests or the parallelism, or wait until pods that have it, which may " +
-			"be those of this Job, end.", job: refused("exceeded quota", "insufficient quota")},
+}), each(row{attention: AttentionStuck, group: groupCreation}, quotaRows, []row{
 	{code: "NamespaceTerminating", means: "the API server rejects new pods, because the namespace is being deleted",
 		advice: "Create the Job in another namespace; nothing can be created in this one.",
 		job:    refused("because it is being terminated")},
@@ -177,8 +160,9 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 		advice: "Set each securityContext field that the message names in the pod template." + templateAdvice,
 		job:    refused("violates PodSecurity")},
 	{code: "SecurityContextConstraints", means: "OpenShift finds no SecurityContextConstraints that admit the pods",
-		advice: "Change the fields of the pod template that the message names, or have an administrator grant the " +
-			"service account a constraint that allows them: oc adm policy add-scc-to-user." + templateAdvice,
+		advice: "Change the fields of the pod template that the message names, or have an administrator grant a " +
+			"constraint that allows them to a service account that only such pods use (serviceAccountName): oc adm " +
+			"policy add-scc-to-user." + templateAdvice,
 		job: refused("security context constraint", "SecurityContextConstraints")},
 	{code: "ServiceAccountMissing", means: "the service account of the pods does not exist",
 		advice: "Create the ServiceAccount that the message names; the controller tries again.",
@@ -195,6 +179,10 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 	{code: "WebhookUnavailable", means: "the service of an admission webhook does not exist",
 		advice: "Install what serves the webhook again or, if it is gone for good, delete the webhook's " +
 			"configuration; the pod template is not at fault.", job: webhookGone},
+	{code: "WebhookUnavailable", means: "the API server does not trust the certificate of an admission webhook",
+		advice: "Renew the certificate of the webhook's service, or caBundle in the webhook's configuration, so that " +
+			"they match: whatever installs the webhook does both. The pod template is not at fault.",
+		job: refused("x509: ")},
 	{code: "WebhookUnavailable", means: "an admission webhook does not answer",
 		advice: "Look at the pods behind the webhook's service; the pod template is not at fault.",
 		job:    refused("failed calling webhook", "failed to call webhook")},
@@ -296,18 +284,18 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 			"other pods end. Requests do not matter.", pod: noPodsLeft},
 	{code: "ScaleUpRefused", cannot: "cannot be scheduled, and no node is added",
 		means: "nodes lack a resource, and an event says that the autoscaler adds none",
-		advice: "Raise the maximum size of a node group that fits, lower the requests, uncordon nodes that need not " +
-			"be cordoned, or wait until other pods end.", pod: scaleUpRefused},
+		advice: "Raise the maximum size of a node group that fits, lower the requests, UNCORDON or wait until other " +
+			"pods end.", pod: scaleUpRefused},
 }, each(row{code: "Unschedulable", cannot: "cannot be scheduled"}, []row{
 	{means: "the Job and another one each have some of a device, and wait for more",
 		advice: "Let one of the two go first: suspend the other (spec.suspend), which ends its pods, and resume it " +
 			"later. A queue such as Kueue, or a PodGroup, starts all pods of a Job or none.", pod: deadlocked},
 	{means: "nodes that could take the pods lack a device, or another resource that a plugin offers",
-		advice: "Add such nodes, uncordon nodes that need not be cordoned, or wait until other pods end. If a node " +
-			"should have it, look at its device plugin.", pod: deviceMissing},
+		advice: "Add such nodes, UNCORDON or wait until other pods end. If a node should have it, look at its device " +
+			"plugin.", pod: deviceMissing},
 	{means: "nodes that could take the pods lack a resource",
-		advice: "Add nodes, lower the requests, uncordon nodes that need not be cordoned, or wait until other pods " +
-			"end. A request above what any node has never fits.", pod: lacking},
+		advice: "Add nodes, lower the requests, UNCORDON or wait until other pods end. A request above what any node " +
+			"has never fits.", pod: lacking},
 	{means: "nodes that could take the pods run as many pods as they may",
 		advice: "Add nodes, or wait until other pods end.", pod: unschedulable("Too many pods")},
 	{means: "nodes have a taint, and it says that they are not ready or short of something",
@@ -374,8 +362,8 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 		advice: "Wait: the kubelet tries again. If it repeats, look at the network and the disk of node NODE.",
 		pod:    waiting(imageReasons, "context canceled", "unexpected EOF")},
 	{means: "an image does not exist for the platform of the node",
-		advice: "Build the image for this platform, or select other nodes." + templateAdvice,
-		pod:    waiting(imageReasons, "no match for platform", "no matching manifest")},
+		advice: "Build the image for this platform, too, and push it under the same name: the kubelet tries again. " +
+			"Or select other nodes (nodeSelector kubernetes.io/arch)." + templateAdvice, pod: wrongPlatform},
 	{means: "the host of an image does not exist, and images of the namespace are from one of almost that name",
 		advice: "Check the name of the registry in the image." + templateAdvice, pod: registryUnknown},
 	{means: "a node cannot reach the registry",
@@ -406,6 +394,8 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 	{means: "a Secret or a ConfigMap lacks a key that a container needs",
 		advice: "Add the key to the object that the message names: the kubelet tries again. Or correct the name of " +
 			"the key in the pod template." + templateAdvice, pod: waiting(configReasons, "couldn't find key")},
+	{means: "a Secret or a ConfigMap is missing, and the CronJob of the Job names a newer one by now",
+		advice: "The Job was made before the CronJob was changed." + templateAdvice, pod: replaced},
 	{means: "a Secret or a ConfigMap that a container needs is missing",
 		advice: "Create the Secret or the ConfigMap that the message names; the kubelet tries again.",
 		pod:    waiting(configReasons, "not found")},
@@ -439,7 +429,8 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 			"out of memory. Set a memory request and limit for what it uses." + templateAdvice,
 		pod: crashing(withoutLimit)},
 	{means: "a container is restarted again and again, because it uses too much memory",
-		advice: "Raise MEMORY, or make it use less." + templateAdvice, pod: crashing(wasOutOfMemory)},
+		advice: "Raise MEMORY, or make it use less." + templateAdvice + " Its log goes with it: kubectl logs -n " +
+			"NAMESPACE POD -c CONTAINER --previous.", pod: crashing(wasOutOfMemory)},
 	{cannot: "cannot keep an init container running", means: "an init container is restarted again and again",
 		advice: "HOW The log of the last run: kubectl logs -n NAMESPACE POD -c CONTAINER --previous. The containers " +
 			"start when it has succeeded.", pod: crashing(onInit)},
@@ -455,10 +446,8 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 		advice: "Check the command, the security context and the mounts of container CONTAINER.", pod: containerStart},
 }, each(row{code: "VolumeInUse", cannot: "cannot start, because a volume is in use elsewhere"}, []row{
 	{means: "a volume of the pods is attached to the node of a pod that does not end by itself",
-		advice: "Only if both pods may use the volume at once: let the Job's pod run on that node, too (podAffinity, " +
-			"and no nodeSelector for another one)." + templateAdvice + " Else scale the other down until the Job has " +
-			"ended, if it may be down: its controller replaces a pod that is only deleted.",
-		pod: volumeHeld(true)},
+		advice: volumeShareAdvice,
+		pod:    volumeHeld(true)},
 	{means: "a volume of the pods is attached to the node of another pod, which ends",
 		advice: "Wait until that pod has ended, or stop its owner if nobody needs it. If both may use the " +
 			"volume at once, a pod on the same node can (podAffinity).", pod: volumeHeld(false)},
@@ -548,10 +537,12 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 			"it; the last did so less than twenty minutes ago, or as long as it ran and ten minutes",
 		advice: "HOW Such failures count towards no limit, so that they never fail the Job.", job: ignored},
 	{code: "FailuresIgnored", attention: AttentionWait,
-		means: "three or more pods that are gone were evicted in the last hour, none has succeeded, and no limit " +
-			"counts it",
-		advice: "Use nodes that stay for as long as a pod runs, or let the program save how far it is: a new pod " +
-			"starts from the beginning, so that the Job may never finish.", job: evictedAgain},
+		means: "pods that are gone were evicted in the last hour (three; of a Job of six hours two, of a day one), " +
+			"none has succeeded, and no limit counts it",
+		advice: "Use nodes that stay for as long as a pod runs (annotations karpenter.sh/do-not-disrupt: \"true\" " +
+			"and cluster-autoscaler.kubernetes.io/safe-to-evict: \"false\", also of a pod that runs, keep an " +
+			"autoscaler from removing its node), or let the program save how far it is: a new pod starts from the " +
+			"beginning, so that the Job may never finish.", job: evictedAgain},
 	{code: explain.JobBackingOff, attention: AttentionWait, means: "failed pods are replaced after a delay",
 		advice: "HOW The delay ends by itself.", job: backingOff},
 	{code: explain.JobAwaitingTermination, attention: AttentionWait,
@@ -561,7 +552,13 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 	{code: "PodsStarting", cannot: "must still start",
 		means: "pods were created or scheduled less than ten minutes ago, and their containers do not run yet",
 		pod:   starting, last: true},
-	{code: explain.JobRunning, attention: AttentionWait,
+	{code: explain.JobRunning, attention: AttentionWait, group: groupRunning,
+		means: "the wanted number of pods is active, all of them run, none has succeeded, and one more failure makes " +
+			"the Job fail",
+		advice: "HOW", job: func(f *facts) found {
+			return either(f.Progress.Succeeded == 0, f.running(true), found{})
+		}},
+	{code: explain.JobRunning, attention: AttentionWait, group: groupRunning,
 		means:  "the wanted number of pods is active, all of them run, and one more failure makes the Job fail",
 		advice: "HOW To keep what it has done so far, raise spec.backoffLimit while it runs.",
 		job:    func(f *facts) found { return f.running(true) }},
@@ -572,6 +569,10 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 	{means: "the wanted number of pods is active, and at the pace of those that succeeded the Job reaches its deadline",
 		advice: "Raise spec.activeDeadlineSeconds while it runs, or spec.parallelism: both can change in an existing " +
 			"Job.", job: tooLate},
+	{means: "the wanted number of pods is active, one has run for more than an hour, and three times as long as " +
+		"those that have succeeded, and an event says that its node is not well",
+		advice: "If node NODE is damaged, cordon it, so that it gets no other pod, and then delete the pod: it " +
+			"counts as failed, and is replaced while the limit allows.", job: stragglesOn},
 	{means: "the wanted number of pods is active, and one has run for more than an hour, and three times as long as " +
 		"those that have succeeded",
 		advice: "See what it does: kubectl logs -n NAMESPACE POD --all-containers. It may have more to do than the " +

@@ -225,6 +225,7 @@ var writers = []struct{ component, kind, reasons string }{
 	{"persistentvolume-controller", "Warning", "ClaimLost ProvisioningFailed"},
 	{"resource_claim", "Warning", "FailedResourceClaimCreation"},
 	{"node-controller", "Warning", "NodeNotReady"},
+	{"kernel-monitor", "Warning", "IOError TaskHung"},
 	{"job-controller", "Normal", "SuccessfulCreate SuccessfulDelete Suspended"},
 	{"job-controller", "Warning", "FailedCreate"},
 	{"cronjob-controller", "Normal", "JobAlreadyActive SawCompletedJob SuccessfulCreate SuccessfulDelete"},

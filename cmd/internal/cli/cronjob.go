@@ -68,12 +68,14 @@ type cronRun struct {
 // ofActive lists the causes of CronJobs about a Job that is active.
 var ofActive = []string{"RunBlocked", "RunHangs", "RunWaits"}
 
-// CronJob explains the first CronJob, and the active Job that it waits for.
+// CronJob explains the first CronJob, and the active Job that it waits for, or the last one if that has failed.
 func (x *Explain) CronJob(env Environment, in Objects) (*View, error) {
 	evidence, now := in.evidence(), x.now(env, &in)
 	r := x.cronJob(in, evidence, in.CronJobs[0], now)
 	for _, m := range in.Jobs {
-		if !slices.Contains(ofActive, r.Reason.Code) || m.Job.Name != in.CronJobs[0].Status.Active[0].Name {
+		waits := slices.Contains(ofActive, r.Reason.Code) && m.Job.Name == in.CronJobs[0].Status.Active[0].Name
+		failed := r.Reason.Code == "RunsFail" && strings.Contains(r.Reason.Text, "Job "+m.Job.Name+" has failed")
+		if !waits && !failed {
 			continue
 		}
 		if of, err := x.decide(in, evidence, m, now); err == nil && of.Reason.attention > diagnose.AttentionNone {
@@ -131,7 +133,7 @@ func (r *cronReport) text(p paint, all bool) string {
 		write(b, "The next Job is due at %s.\n", r.next)
 	}
 	if len(r.Also) > 0 {
-		b.also(r.Also)
+		b.also(r.Also, r.Reason.Advice)
 	}
 	if len(r.Runs) > 0 {
 		b.section("Jobs", cut(mapped(r.Runs, func(run cronRun) string { return run.line(r.Now) }), mostLines, all))

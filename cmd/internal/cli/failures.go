@@ -87,7 +87,7 @@ func (b *page) proposals(all diagnose.Proposals) {
 		lines = append(lines, b.paint.text(yellow, string(p.Code))+": "+p.Text, remedy)
 	}
 	if len(lines) == 0 {
-		lines = []string{"no other rule or limit for failures, as far as its failed pods show; see the advice above"}
+		lines = []string{"no other rule or limit for failures, as far as is given; see the advice above"}
 	}
 	b.section("What would have helped", lines)
 	if len(all.Patch) > 0 {

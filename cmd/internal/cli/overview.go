@@ -102,7 +102,8 @@ func (x *Explain) List(env Environment, in Objects) (*View, error) {
 		case r.Reason.attention != diagnose.AttentionLost:
 		case madeUpFor(in.CronJobs, jobs, r.job(jobs)):
 			r.Reason.attention = diagnose.AttentionNone
-			r.Reason.Text += "; a later Job with the same containers has succeeded"
+			r.Reason.Text += "; a later Job with the same containers has succeeded, perhaps without what this one " +
+				"had to do"
 		case r.Reason.Code == "Failed":
 			r.Reason.Text += diagnose.ChangedSince(r.job(jobs), jobs)
 		}
@@ -310,7 +311,9 @@ func (v *View) advice() (all []string) {
 			l.Advice, _, _ = strings.Cut(l.Advice, " CronJob "+series(l.name)+": ") // which its own line says
 		}
 		advice, _, _ := strings.Cut(l.Advice, diagnose.WholeLog)
-		isOf := func(job line) bool { return l.isAbout(job) || of(job) == l.namespace+"/"+l.name }
+		isOf := func(job line) bool {
+			return l.isAbout(job) || l.Code != "RunHangs" && of(job) == l.namespace+"/"+l.name
+		}
 		switch i, known := at[advice]; {
 		case slices.Contains(ofJobs, l.Code) && slices.ContainsFunc(lines, isOf) || outgrown[of(l)]:
 		case known:

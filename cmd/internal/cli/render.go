@@ -88,7 +88,11 @@ func (r *report) text(p paint, all bool) string {
 			time.Duration(r.RequeueSeconds*float64(time.Second)).Round(time.Millisecond),
 			r.RequeueAt.Format(time.RFC3339))
 	}
-	write(b, "\n%s %s.\n", p.text(bold, "Can it succeed?"), r.Prospect.Text)
+	can := r.Prospect.Text
+	if r.Reason.attention == diagnose.AttentionStuck {
+		can = strings.Replace(can, "yes:", "as far as its limits go, yes:", 1)
+	}
+	write(b, "\n%s %s.\n", p.text(bold, "Can it succeed?"), can)
 	if r.LastFailure != nil && !r.indexed {
 		write(b, "\n%s %s.\n", p.text(bold, "Last failure:"), r.LastFailure)
 	}

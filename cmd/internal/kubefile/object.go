@@ -64,9 +64,10 @@ func (o object) uid() types.UID {
 // invalid reports whether the text of the object cannot be parsed.
 func (o object) invalid() bool { return o.json == nil && o.pod == nil }
 
-// resources is what is read of a container: what it takes of a node, and whether it does anything.
+// resources is what is read of a container: what it is, what it takes of a node, and whether it does anything.
 type resources struct {
 	Name      string                      `json:"name"`
+	Image     string                      `json:"image"`
 	Resources corev1.ResourceRequirements `json:"resources"`
 	Command   []string                    `json:"command"`
 	Args      []string                    `json:"args"`
@@ -101,7 +102,7 @@ func (o *object) readPod() bool {
 	}
 	if pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed { // they keep others waiting
 		for _, c := range of.Spec.Containers {
-			of := corev1.Container{Name: c.Name, Resources: c.Resources, Ports: c.Ports}
+			of := corev1.Container{Name: c.Name, Image: c.Image, Resources: c.Resources, Ports: c.Ports}
 			const most = 3 // words of a command that does nothing
 			if len(c.Command)+len(c.Args) <= most {
 				of.Command, of.Args = c.Command, c.Args
