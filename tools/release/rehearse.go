@@ -77,9 +77,9 @@ func (r *release) use(u user) {
 	}
 	run("mod", "tidy")
 	run("build")
-	if len(u.upgrades) > 0 { // all packages of a module: what each of them vendors is among it
+	if len(u.upgrades) > 0 { // all packages of a module: what each of them vendors is among it, and the same code
 		run("mod", "vendor")
-		run("build")
+		run("list", "-deps")
 	}
 	r.used.Add(1)
 }
@@ -148,7 +148,8 @@ func (r *release) empty(folder, toolchain string) (run func(...string)) {
 	return func(args ...string) {
 		c := exec.Command(filepath.Join(goroot, "bin", "go"), args...)
 		c.Dir = folder
-		c.Env = r.env("GOTOOLCHAIN=local", "GOFLAGS=-modcacherw -trimpath", "GOROOT="+goroot)
+		flags := "-modcacherw -trimpath '-gcflags=all=-N -l'" // nothing runs, so nothing is optimized
+		c.Env = r.env("GOTOOLCHAIN=local", "GOFLAGS="+flags, "GOROOT="+goroot)
 		must(outputOf(c))
 	}
 }
