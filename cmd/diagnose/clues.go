@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate/explain"
+	"github.com/jobfate/jobfate/jobstatus"
 )
 
 // What the input shows about the things that a container names: a server that is not up, a variable that it lacks, a
@@ -30,7 +31,8 @@ var clues = []struct {
 	of   string
 	find func(f *facts, c *corev1.Container, message string) (text, object string)
 }{
-	{"heap", (*facts).heap}, {"link", (*facts).link}, {"server", (*facts).server}, {"file", (*facts).file},
+	{"heap", (*facts).heap}, {"link", (*facts).link}, {"server", (*facts).server}, {"recovered",
+		(*facts).recovered}, {"file", (*facts).file},
 	{"variable", (*facts).variable}, {"shell", (*facts).shell}, {"account", (*facts).account},
 	{"value", (*facts).value},
 }
@@ -130,6 +132,26 @@ func (f *facts) server(c *corev1.Container, message string) (text, object string
 		}
 	}
 	return f.serverAt(message)
+}
+
+// recovered says that the pods behind a server which could not be reached have become ready after the Job had failed.
+func (f *facts) recovered(_ *corev1.Container, message string) (text, object string) {
+	end := jobstatus.Finished(f.Job)
+	if end == nil || !speaks(message, passing...) {
+		return "", ""
+	}
+	for _, name := range hostsIn(message, false) {
+		pods, _ := f.behind(name)
+		before := func(pod *corev1.Pod) bool {
+			return !condition(pod, corev1.PodReady).LastTransitionTime.After(end.LastTransitionTime.Time)
+		}
+		if len(pods) > 0 && !slices.ContainsFunc(pods, before) {
+			since := condition(pods[0], corev1.PodReady).LastTransitionTime.Time
+			return name + " is pod " + pods[0].Name + ", which has been ready since " + f.clock(since) +
+				", after the Job had failed", "pod/" + pods[0].Name
+		}
+	}
+	return "", ""
 }
 
 // ports matches the port of a server in a message that says it cannot be reached.

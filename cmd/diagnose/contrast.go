@@ -40,7 +40,8 @@ func (f *facts) contrastOf(g *Group) contrast {
 		return c.ImageID == "" || c.Image != bad.Image || done == nil || done.FinishedAt.After(g.records[0].Finish())
 	})
 	if len(before) == 0 || bad.ImageID == "" {
-		return contrast{}
+		arch := textIf(mentions(end.Message, "exec format error"), f.arch(g.example.Pod))
+		return contrast{text: textIf(arch != "", "node "+g.example.Pod.Spec.NodeName+" has architecture "+arch)}
 	}
 	good := before[len(before)-1]
 	others := func(differ func(bad, good *corev1.Pod) bool) bool {

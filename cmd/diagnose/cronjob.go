@@ -403,9 +403,25 @@ func (c *cronFacts) unstarted() {
 				textIf(*seconds < 10, " (the controller may need 10 seconds to start a Job)")
 		}
 		c.add("RunMissed", joined("; ", c.starts(), why, textIf(changed.After(c.Last), "spec.suspend was "+
-			"last written"+c.suspendedBy()+": the CronJob may have been suspended until then"), c.lateJob()),
+			"last written"+c.suspendedBy()+": the CronJob may have been suspended until then"), c.lateJob(),
+			c.nodesSince()),
 			lastEvent(c.events, reasonIs("MissSchedule")))
 	}
+}
+
+// nodesSince says since when the nodes are ready, if none of them has been since before the last start time, though all
+// existed: the cluster may have been off.
+func (c *cronFacts) nodesSince() string {
+	var first time.Time
+	for _, node := range c.nodes {
+		since := c.readyCondition(node.Name).LastTransitionTime.Time
+		if !since.After(c.Last) || node.CreationTimestamp.After(c.Last) {
+			return ""
+		}
+		first = either(first.IsZero(), since, earliest(first, since))
+	}
+	return textIf(!first.IsZero(), "all nodes given have been ready only since "+c.date(first)+
+		": the cluster may have been off before")
 }
 
 // usedJobs matches how many Jobs count towards a quota.

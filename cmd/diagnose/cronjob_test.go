@@ -35,7 +35,8 @@ func TestOfCronJob(t *testing.T) {
 				must(t, g.add(document))
 			}
 		}
-		got := diagnose.OfCronJob(cron, jobs, now, diagnose.Evidence{Events: g.Events, Objects: g.Objects, NextRun: apirules.NextRun})
+		g.Evidence.NextRun = apirules.NextRun
+		got := diagnose.OfCronJob(cron, jobs, now, g.Evidence)
 		shown[in.Want] = true
 		t.Run(in.Title, func(t *testing.T) { checkCauses(t, in, got.Causes) })
 		for _, code := range in.Not {

@@ -326,8 +326,14 @@ func (f *facts) filled(advice string, c found) string {
 	rerun := strings.Replace(rerunAdvice, recreateAdvice, recreate, 1)
 	for _, by := range deployers {
 		if f.Job.Annotations[by.key]+f.Job.Labels[by.key] != "" && strings.HasPrefix(recreate, recreateAdvice) {
-			recreate = by.change + by.again
-			rerun = "A Job that has failed does not run again: " + by.again + "."
+			again := by.again
+			policy := f.Job.Annotations["helm.sh/hook-delete-policy"]
+			if by.key == "helm.sh/hook" && policy != "" && !mentions(policy, "before-hook-creation") {
+				again = "it is a hook of Helm that stays (helm.sh/hook-delete-policy): delete it before the release " +
+					"is upgraded, or Helm cannot create it again"
+			}
+			recreate = by.change + again
+			rerun = "A Job that has failed does not run again: " + again + "."
 		}
 	}
 	if len(f.owners) > 0 {

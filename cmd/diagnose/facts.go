@@ -135,8 +135,8 @@ func (f *facts) kubeletSays(node string) string {
 }
 
 // readyCondition returns the condition Ready of a node; the zero condition if the input lacks it.
-func (f *facts) readyCondition(name string) corev1.NodeCondition {
-	return firstOf(cmp.Or(f.nodes[name], &corev1.Node{}).Status.Conditions,
+func (w *world) readyCondition(name string) corev1.NodeCondition {
+	return firstOf(cmp.Or(w.nodes[name], &corev1.Node{}).Status.Conditions,
 		func(c corev1.NodeCondition) bool { return c.Type == corev1.NodeReady })
 }
 

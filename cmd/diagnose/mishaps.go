@@ -167,7 +167,7 @@ var mishaps = slices.Concat([]mishap{
 		"Fix what the event names. All events of the pods: " + namespaceEvents,
 		ofGone(anyEvent)},
 	{"it reached its deadline, and its pods had failed until then",
-		"Its pods failed again and again until the deadline. " + logAdvice,
+		"Its pods failed by themselves until the deadline. " + logAdvice,
 		func(f *facts, c *found) bool {
 			return tooLong(f, c) && c.failing
 		}},
@@ -236,6 +236,8 @@ var mishaps = slices.Concat([]mishap{
 	{"a container has the variable of a Service in place of its own",
 		"Set enableServiceLinks to false in the pod template, or set the variable there, or name it otherwise.",
 		shows("link")},
+	{"a container called a server that has come up since", "What it called is up by now: nothing else must be mended.",
+		shows("recovered")},
 	{"a container calls a server that is not up",
 		"See first to OBJECT (kubectl describe): the Job calls it.", shows("server")},
 	{"a container lacks a variable",

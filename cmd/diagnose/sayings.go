@@ -196,6 +196,9 @@ var sayings = slices.Concat([]saying{
 	{[]string{"dirty database version"}, "that an earlier migration has stopped half-way",
 		"See what that migration has done in the database, and complete or undo it, before you set the version " +
 			"(force)."},
+	{[]string{"exec format error"}, "that its program is not built for the architecture of its node",
+		"See for which architectures the image is built (docker manifest inspect), and select nodes that have one " +
+			"(nodeSelector kubernetes.io/arch), or build it for that of node NODE, too."},
 	{[]string{"can't locate revision", "no migration found for version", "applied migration not resolved locally"},
 		"that a database has a migration which its image does not",
 		"Use an image that has the migration which the message names: the database has it, of a newer image or of " +

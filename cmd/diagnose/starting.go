@@ -128,8 +128,8 @@ var startWarnings = []row{
 			"of node NODE.", pod: startFailing(nil)},
 }
 
-// replaced finds a missing object of whose name the CronJob has another version by now.
-func replaced(p *podFacts) sign {
+// renamed finds a missing object of whose name the CronJob has another version by now.
+func renamed(p *podFacts) sign {
 	s := waiting(configReasons, "not found")(p)
 	if s.text == "" {
 		s = startFailing([]string{"FailedMount"}, "secret \"", "configmap \"")(p)
@@ -149,13 +149,12 @@ func tooSmall(p *podFacts) sign {
 // usedBy matches the pods of the namespace that have a volume (pkg/controller/volume/attachdetach/reconciler).
 var usedBy = regexp.MustCompile(`already used by pod\(s\) ([a-z0-9.-]+)`)
 
-// volumeHeld returns the finder for a volume that a given pod has on another node; serves says that the pod does not
-// end by itself.
-func volumeHeld(serves bool) func(*podFacts) sign {
+// volumeHeld returns the finder for a volume that a given pod of some sort has on another node.
+func volumeHeld(is func(*corev1.Pod) bool) func(*podFacts) sign {
 	return func(p *podFacts) sign {
 		s := startFailing([]string{"FailedAttachVolume"}, volumeInUse...)(p)
 		if s.text == "" {
-			return p.claimOnNode(serves)
+			return p.claimOnNode(is)
 		}
 		m := usedBy.FindStringSubmatch(s.text)
 		holder := firstOf(p.f.near.all, func(o *corev1.Pod) bool {
@@ -165,8 +164,7 @@ func volumeHeld(serves bool) func(*podFacts) sign {
 			return sign{}
 		}
 		s.text += p.f.holderOn(holder)
-		replaced := endsNot(holder) && metav1.GetControllerOfNoCopy(holder) != nil
-		return either(serves == replaced && !hasEnded(holder), s, sign{})
+		return either(is(holder) && !hasEnded(holder), s, sign{})
 	}
 }
 
@@ -180,16 +178,25 @@ func (f *facts) holderOn(pod *corev1.Pod) string {
 		textIf(owner.Name != "", ", of "+owner.Kind+" "+owner.Name)
 }
 
-// claimOnNode finds a claim of the pod for one node alone that a pod on another node mounts. serves says that this pod
-// does not end by itself. No event says this if events are missing, or the volume needs no attachment.
-func (p *podFacts) claimOnNode(serves bool) (s sign) {
+// replaced reports whether a pod does not end by itself, and its controller replaces it.
+func replaced(pod *corev1.Pod) bool { return endsNot(pod) && metav1.GetControllerOfNoCopy(pod) != nil }
+
+// alone reports whether a pod does not end by itself, and has no controller.
+func alone(pod *corev1.Pod) bool { return endsNot(pod) && metav1.GetControllerOfNoCopy(pod) == nil }
+
+// ends reports whether a pod ends by itself.
+func ends(pod *corev1.Pod) bool { return !endsNot(pod) }
+
+// claimOnNode finds a claim of the pod for one node alone that a pod of some sort on another node mounts. No event
+// says this if events are missing, or the volume needs no attachment.
+func (p *podFacts) claimOnNode(is func(*corev1.Pod) bool) (s sign) {
 	s = startOverdue(p)
 	if w := p.warning(); s.text == "" || w != nil && !timedOut(w) {
 		return sign{}
 	}
 	for _, holder := range p.f.near.all {
 		claim := p.sharedWith(holder)
-		if claim != "" && holder.Namespace == p.Namespace && !hasEnded(holder) && endsNot(holder) == serves &&
+		if claim != "" && holder.Namespace == p.Namespace && !hasEnded(holder) && is(holder) &&
 			holder.Spec.NodeName != "" && holder.Spec.NodeName != p.node {
 			s.text += "; PersistentVolumeClaim " + claim + " is for one node at a time (ReadWriteOnce), and pod " +
 				holder.Name + ownedBy(holder) + " mounts it on node " + holder.Spec.NodeName

@@ -395,7 +395,7 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 		advice: "Add the key to the object that the message names: the kubelet tries again. Or correct the name of " +
 			"the key in the pod template." + templateAdvice, pod: waiting(configReasons, "couldn't find key")},
 	{means: "a Secret or a ConfigMap is missing, and the CronJob of the Job names a newer one by now",
-		advice: "The Job was made before the CronJob was changed." + templateAdvice, pod: replaced},
+		advice: "The Job was made before the CronJob was changed." + templateAdvice, pod: renamed},
 	{means: "a Secret or a ConfigMap that a container needs is missing",
 		advice: "Create the Secret or the ConfigMap that the message names; the kubelet tries again.",
 		pod:    waiting(configReasons, "not found")},
@@ -446,11 +446,13 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 		advice: "Check the command, the security context and the mounts of container CONTAINER.", pod: containerStart},
 }, each(row{code: "VolumeInUse", cannot: "cannot start, because a volume is in use elsewhere"}, []row{
 	{means: "a volume of the pods is attached to the node of a pod that does not end by itself",
-		advice: volumeShareAdvice,
-		pod:    volumeHeld(true)},
+		advice: volumeShareAdvice, pod: volumeHeld(replaced)},
+	{means: "a volume of the pods is attached to the node of a pod that has no controller, and does not end by itself",
+		advice: "That pod has no controller, and does not end by itself: ask whose it is, and delete it if nobody " +
+			"needs it. The volume is then attached here.", pod: volumeHeld(alone)},
 	{means: "a volume of the pods is attached to the node of another pod, which ends",
 		advice: "Wait until that pod has ended, or stop its owner if nobody needs it. If both may use the " +
-			"volume at once, a pod on the same node can (podAffinity).", pod: volumeHeld(false)},
+			"volume at once, a pod on the same node can (podAffinity).", pod: volumeHeld(ends)},
 	{means: "a volume of the pods is attached to another node, and only one can have it",
 		advice: "Wait until the other pod has ended, or delete it if it is no longer needed. If its node is gone, " +
 			"the volume is detached after six minutes.",
