@@ -390,7 +390,8 @@ func (c *cronFacts) unstarted() {
 		long := c.Missed >= 3 && age > either(usual > 0, max(time.Hour, 3*usual), 24*time.Hour) ||
 			usual > 0 && age > max(time.Hour, 10*usual)
 		c.add(either[explain.Code](long, "RunBlocked", "RunWaits"), jobs+textIf(long, says)+
-			textIf(!since.IsZero(), ",")+" keeps the next one from starting (concurrencyPolicy Forbid): "+c.starts()+
+			textIf(c.podless(), ", of which no pod was created")+textIf(!since.IsZero(), ",")+
+			" keeps the next one from starting (concurrencyPolicy Forbid): "+c.starts()+
 			textIf(!c.due.IsZero(), "; the Job of the last one starts as soon as it ends"),
 			lastEvent(c.events, reasonIs("JobAlreadyActive")))
 	case !c.due.IsZero() && (late(c.due) || dense && late(c.First)):

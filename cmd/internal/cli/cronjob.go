@@ -66,14 +66,15 @@ type cronRun struct {
 }
 
 // ofActive lists the causes of CronJobs about a Job that is active.
-var ofActive = []string{"RunBlocked", "RunHangs", "RunWaits"}
+var ofActive = []string{"RunBlocked", "RunHangs", "RunWaits", "RunsReplaced"}
 
 // CronJob explains the first CronJob, and the active Job that it waits for, or the last one if that has failed.
 func (x *Explain) CronJob(env Environment, in Objects) (*View, error) {
 	evidence, now := in.evidence(), x.now(env, &in)
 	r := x.cronJob(in, evidence, in.CronJobs[0], now)
 	for _, m := range in.Jobs {
-		waits := slices.Contains(ofActive, r.Reason.Code) && m.Job.Name == in.CronJobs[0].Status.Active[0].Name
+		active := in.CronJobs[0].Status.Active
+		waits := slices.Contains(ofActive, r.Reason.Code) && len(active) > 0 && m.Job.Name == active[0].Name
 		failed := r.Reason.Code == "RunsFail" && strings.Contains(r.Reason.Text, "Job "+m.Job.Name+" has failed")
 		if !waits && !failed {
 			continue
