@@ -79,7 +79,7 @@ func (c *cronFacts) gone() (last *corev1.Event, text string) {
 	}
 	ttl, success := c.of.Spec.JobTemplate.Spec.TTLSecondsAfterFinished, c.of.Status.LastSuccessfulTime
 	return last, joined("; ", either(n == 1, "the last Job has", fmt.Sprintf("the last %d Jobs have", n))+
-		" failed, as events say, and nothing is left of them", textIf(ttl != nil, fmt.Sprintf(
+		" failed, as events say, and nothing is left", textIf(ttl != nil, fmt.Sprintf(
 		"spec.jobTemplate.spec.ttlSecondsAfterFinished is %d", *cmp.Or(ttl, new(int32)))),
 		textIf(success != nil, "the last success was "+c.lasting(cmp.Or(success, &metav1.Time{}).Time)+" ago"))
 }

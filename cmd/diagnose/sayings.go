@@ -34,8 +34,8 @@ func contains(message string, parts []string) bool {
 
 // passing lists parts of the messages of failures that a later try may not have.
 var passing = []string{"connection refused", "connection to * refused", "connection reset", "connection timed out",
-	"i/o timeout", "deadline exceeded", "no such host", "temporary failure", "service unavailable", "too many requests",
-	"no route to host", "network is unreachable", "server closed the connection", "broken pipe", "reset by peer",
+	"i/o timeout", "io timeout", "deadline exceeded", "no such host", "temporary failure", "service unavailable",
+	"too many requests", "no route to host", "network is unreachable", "server closed the connection", "broken pipe", "reset by peer",
 	"is starting up", "is shutting down", "administrator command", "server shutdown in progress",
 	"connection was closed", "timed out", "econnrefused", "etimedout",
 	"econnreset", "bad gateway", "gateway timeout", "gateway time-out", "http 429", "http 502", "http 503",

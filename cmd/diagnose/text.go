@@ -89,10 +89,15 @@ func essence(message string) string {
 	}
 	lines := strings.Split(strings.TrimSpace(message), "\n")
 	var said []string
-	for _, line := range slices.Backward(lines) {
-		if len(said) < most && speaks(line, failing...) && !frame.MatchString(line) {
-			said = append(said, line)
+	for i, line := range slices.Backward(lines) {
+		if len(said) >= most || !speaks(line, failing...) || frame.MatchString(line) {
+			continue
 		}
+		next := lines[min(i+1, len(lines)-1)] // of a panic in Rust, the next line says which
+		if strings.HasSuffix(line, ":") && !slices.Contains(said, next) && next != line {
+			line += "\n" + next
+		}
+		said = append(said, line)
 	}
 	slices.Reverse(said)
 	return either(len(said) == 0 || len(lines) <= most, message, "… "+strings.Join(said, "\n"))
