@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,7 +33,7 @@ var clues = []struct {
 	find func(f *facts, c *corev1.Container, message string) (text, object string)
 }{
 	{"heap", (*facts).heap}, {"link", (*facts).link}, {"server", (*facts).server}, {"recovered",
-		(*facts).recovered}, {"file", (*facts).file},
+		(*facts).recovered}, {"fell", (*facts).fell}, {"file", (*facts).file},
 	{"variable", (*facts).variable}, {"shell", (*facts).shell}, {"account", (*facts).account},
 	{"value", (*facts).value},
 }
@@ -83,8 +84,11 @@ func heapOption(c *corev1.Container) string {
 	}
 	has := c.Resources.Limits.Memory()
 	return textIf(limit != "", limit+" in "+where+" limits its heap"+
-		textIf(!has.IsZero(), ", and the container may use "+has.String()))
+		textIf(!has.IsZero(), heapAndLimit+has.String()))
 }
+
+// heapAndLimit is said between the option that limits a heap and the limit of its container.
+const heapAndLimit = ", and the container may use "
 
 // linked matches what Kubernetes writes into variables for each Service of the namespace (pkg/kubelet/envvars).
 var linked = regexp.MustCompile(`\btcp://(\d+\.\d+\.\d+\.\d+):\d+\b`)
@@ -149,6 +153,31 @@ func (f *facts) recovered(_ *corev1.Container, message string) (text, object str
 			since := condition(pods[0], corev1.PodReady).LastTransitionTime.Time
 			return name + " is pod " + pods[0].Name + ", which has been ready since " + f.clock(since) +
 				", after the Job had failed", "pod/" + pods[0].Name
+		}
+	}
+	return "", ""
+}
+
+// fell says that a container of a server ended in the minute before a call failed in a way that may pass.
+func (f *facts) fell(_ *corev1.Container, message string) (text, object string) {
+	r := firstOf(f.pods, func(r *record) bool {
+		end := f.faultOf(r).End
+		return end != nil && end.Message == message
+	})
+	if r == nil || !speaks(message, passing...) {
+		return "", ""
+	}
+	at := f.faultOf(r).End.FinishedAt.Time
+	for _, name := range slices.Sorted(maps.Keys(f.near.workloads)) {
+		for _, pod := range f.near.workloads[name] {
+			for _, c := range pod.Status.ContainerStatuses {
+				last := cmp.Or(c.LastTerminationState.Terminated, c.State.Terminated, &corev1.ContainerStateTerminated{})
+				before := at.Sub(last.FinishedAt.Time)
+				if last.ExitCode != 0 && 0 <= before && before < time.Minute && pod.Namespace == f.Job.Namespace {
+					return "container " + c.Name + " of pod " + pod.Name + ", which may be meant, had ended at " +
+						f.clock(last.FinishedAt.Time) + ": " + exitOf(last), "pod/" + pod.Name
+				}
+			}
 		}
 	}
 	return "", ""

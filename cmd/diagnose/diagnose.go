@@ -229,6 +229,9 @@ func (f *facts) cause(r row, c found, least Attention) Cause {
 	if strings.Contains(advice, "memory limit") && f.inMemory() {
 		advice += " What is written to its emptyDir of medium Memory counts, too."
 	}
+	if strings.Contains(advice, "memory limit") && strings.Contains(reason.Text, heapAndLimit) && c.clue.of != "heap" {
+		advice += " The heap must leave room beside it: the option that limits it may be too high."
+	}
 	if hook := f.Job.Annotations["helm.sh/hook"]; mentions(hook, "pre-install", "pre-upgrade") &&
 		mentions(reason.Text, "not found") && slices.Contains(needed, r.code) {
 		advice += " The Job is a hook of Helm that runs before other objects of the chart are there: make what it " +

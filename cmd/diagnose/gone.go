@@ -109,7 +109,7 @@ func evictedAgain(f *facts) (c found) {
 	var anew []string // what was said of the nodes
 	for _, events := range f.gonePods() {
 		e := lastEvent(events, disrupts)
-		if e == nil || f.past(timeOf(e), time.Hour) {
+		if e == nil || f.past(timeOf(e), time.Hour) || !timeOf(e).After(f.lastSuccess()) {
 			continue
 		}
 		all = append(all, e)
@@ -124,7 +124,8 @@ func evictedAgain(f *facts) (c found) {
 		return start != nil && f.past(start.Time, hours*time.Hour)
 	}
 	least := either(old(24), 1, either(old(6), 2, fewest))
-	if len(all)-f.digest.Gone < least || f.Progress.Succeeded > 0 || !f.goesOn() {
+	unknown := f.Progress.Succeeded > 0 && f.lastSuccess().IsZero()
+	if len(all)-f.digest.Gone < least || unknown || !f.goesOn() {
 		return c
 	}
 	last := slices.MaxFunc(all, func(a, b *corev1.Event) int {

@@ -238,8 +238,17 @@ var mishaps = slices.Concat([]mishap{
 		shows("link")},
 	{"a container called a server that has come up since", "What it called is up by now: nothing else must be mended.",
 		shows("recovered")},
+	{"a container called a server, and one that it may be had just ended",
+		"See why that container of OBJECT ended (kubectl describe), and whether it is up again.", shows("fell")},
 	{"a container calls a server that is not up",
 		"See first to OBJECT (kubectl describe): the Job calls it.", shows("server")},
+	{"a container says that a pod holds a lock, and the pod has ended",
+		"The pod that took the lock has ended: see that nothing else uses what it locks, and break the lock." +
+			wholeLog,
+		func(f *facts, c *found) bool {
+			ended := mentions(f.mentioned(c.message)+" ", "is Failed ", "is Succeeded ")
+			return ended && c.clue.saying != nil && c.clue.saying.means == lockHeld
+		}},
 	{"a container lacks a variable",
 		"Set the variable in the pod template under the name that the message has, or add its key to the object that " +
 			"it comes from.", shows("variable")},

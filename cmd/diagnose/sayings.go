@@ -35,11 +35,15 @@ func contains(message string, parts []string) bool {
 // passing lists parts of the messages of failures that a later try may not have.
 var passing = []string{"connection refused", "connection to * refused", "connection reset", "connection timed out",
 	"i/o timeout", "io timeout", "deadline exceeded", "no such host", "temporary failure", "service unavailable",
-	"too many requests", "no route to host", "network is unreachable", "server closed the connection", "broken pipe", "reset by peer",
+	"too many requests", "no route to host", "network is unreachable", "server closed the connection", "broken pipe",
+	"reset by peer",
 	"is starting up", "is shutting down", "administrator command", "server shutdown in progress",
 	"connection was closed", "timed out", "econnrefused", "etimedout",
 	"econnreset", "bad gateway", "gateway timeout", "gateway time-out", "http 429", "http 502", "http 503",
 	"http 504", "http/1.1 429", "http/1.1 502", "http/1.1 503", "http/1.1 504"}
+
+// lockHeld is what a saying means.
+const lockHeld = "that a lock is held"
 
 // accountSayings are those about an account, whose Secret or ServiceAccount the template names.
 var accountSayings = []saying{
@@ -175,7 +179,7 @@ var sayings = slices.Concat([]saying{
 	{[]string{"lock wait timeout", "deadlock detected", "could not obtain lock", "the state lock", "lock timeout",
 		"database is locked", "already locked", "unable to create lock", "another operation * in progress",
 		"is locked by", "resource is locked", "leasealreadypresent", "lock file exists", "lockexception"},
-		"that a lock is held",
+		lockHeld,
 		"Find out what holds the lock, and whether it still runs, before you break it."},
 	{[]string{"statement timeout", "max_execution_time", "query timeout", "query exceeded", "ora-01013"},
 		"that a database has ended its statement",

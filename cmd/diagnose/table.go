@@ -540,7 +540,7 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 		advice: "HOW Such failures count towards no limit, so that they never fail the Job.", job: ignored},
 	{code: "FailuresIgnored", attention: AttentionWait,
 		means: "pods that are gone were evicted in the last hour (three; of a Job of six hours two, of a day one), " +
-			"none has succeeded, and no limit counts it",
+			"none has succeeded since, and no limit counts it",
 		advice: "Use nodes that stay for as long as a pod runs (annotations karpenter.sh/do-not-disrupt: \"true\" " +
 			"and cluster-autoscaler.kubernetes.io/safe-to-evict: \"false\", also of a pod that runs, keep an " +
 			"autoscaler from removing its node), or let the program save how far it is: a new pod starts from the " +
