@@ -167,11 +167,11 @@ func (f *facts) fell(_ *corev1.Container, message string) (text, object string) 
 	if r == nil || !speaks(message, passing...) {
 		return "", ""
 	}
-	at := f.faultOf(r).End.FinishedAt.Time
+	at, none := f.faultOf(r).End.FinishedAt.Time, &corev1.ContainerStateTerminated{}
 	for _, name := range slices.Sorted(maps.Keys(f.near.workloads)) {
 		for _, pod := range f.near.workloads[name] {
 			for _, c := range pod.Status.ContainerStatuses {
-				last := cmp.Or(c.LastTerminationState.Terminated, c.State.Terminated, &corev1.ContainerStateTerminated{})
+				last := cmp.Or(c.LastTerminationState.Terminated, c.State.Terminated, none)
 				before := at.Sub(last.FinishedAt.Time)
 				if last.ExitCode != 0 && 0 <= before && before < time.Minute && pod.Namespace == f.Job.Namespace {
 					return "container " + c.Name + " of pod " + pod.Name + ", which may be meant, had ended at " +
@@ -229,16 +229,14 @@ func (f *facts) serverOf(names []string) (text, object string) {
 func (f *facts) unserved(service object) (text string) {
 	selector := service.at("spec", "selector")
 	for _, o := range f.objects {
-		labels := o.at("spec", "template", "metadata", "labels")
-		selected := len(selector) > 0 && o.text("metadata", "namespace") == service.text("metadata", "namespace")
-		for k := range selector {
-			selected = selected && labels.text(k) == selector.text(k)
-		}
 		n, set := o.number("spec", "replicas")
+		same := len(selector) > 0 && o.text("metadata", "namespace") == service.text("metadata", "namespace")
+		label := func(name string) string { return o.text("spec", "template", "metadata", "labels", name) }
 		switch {
-		case selected && set && n > 0:
+		case !set || !same || !selects(selector, label):
+		case n > 0:
 			return ""
-		case selected && set:
+		default:
 			text = "; " + o.name() + " has 0 replicas"
 		}
 	}

@@ -245,15 +245,16 @@ func selectedBy(service object, pods []*corev1.Pod) []*corev1.Pod {
 	}
 	all := []*corev1.Pod{}
 	for _, pod := range pods {
-		selected := !hasEnded(pod)
-		for k := range selector {
-			selected = selected && pod.Labels[k] == selector.text(k)
-		}
-		if selected {
+		if !hasEnded(pod) && selects(selector, func(name string) string { return pod.Labels[name] }) {
 			all = append(all, pod)
 		}
 	}
 	return all
+}
+
+func selects(selector object, label func(string) string) bool {
+	return !slices.ContainsFunc(slices.Collect(maps.Keys(selector)),
+		func(name string) bool { return selector.text(name) != label(name) })
 }
 
 func byTime(a, b *corev1.Event) int { return timeOf(a).Compare(timeOf(b)) }

@@ -168,14 +168,10 @@ var mishaps = slices.Concat([]mishap{
 		ofGone(anyEvent)},
 	{"it reached its deadline, and its pods had failed until then",
 		"Its pods failed by themselves until the deadline. " + logAdvice,
-		func(f *facts, c *found) bool {
-			return tooLong(f, c) && c.failing
-		}},
+		func(f *facts, c *found) bool { return tooLong(f, c) && c.failing }},
 	{"it reached its deadline, which is too short at the pace of the pods that have succeeded",
 		"Raise spec.parallelism, so that more pods run at once, or spec.activeDeadlineSeconds.",
-		func(f *facts, c *found) bool {
-			return tooLong(f, c) && f.pace() != ""
-		}},
+		func(f *facts, c *found) bool { return tooLong(f, c) && f.pace() != "" }},
 	{"it reached its deadline, and its pod, which is gone, had waited for a node for most of the time",
 		"Add nodes, lower the requests, or start it when there is room: for what it does, the deadline may be long " +
 			"enough.", func(f *facts, c *found) bool {
@@ -191,9 +187,7 @@ var mishaps = slices.Concat([]mishap{
 		}},
 	{"it reached its deadline, and nothing given shows that a pod has run",
 		"Find out whether its pods have run, before you raise spec.activeDeadlineSeconds: " + namespaceEvents,
-		func(f *facts, c *found) bool {
-			return tooLong(f, c) && !f.ran()
-		}},
+		func(f *facts, c *found) bool { return tooLong(f, c) && !f.ran() }},
 	{"it reached its deadline",
 		"See what took long before you raise spec.activeDeadlineSeconds. The logs of the pods that were deleted are " +
 			"gone with them: look where logs are collected.",
