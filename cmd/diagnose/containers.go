@@ -246,7 +246,8 @@ type helper struct{ prefix, who, ends string }
 
 var helpers = []helper{
 	{"istio-", "Istio", "pilot-agent request POST quitquitquit, run in it, ends it. For later Jobs set annotation " +
-		"sidecar.istio.io/nativeSidecar: \"true\" in the pod template: it then ends with them."},
+		"sidecar.istio.io/nativeSidecar: \"true\" in the pod template (Istio 1.24 or later): it then " +
+		"ends with them. With label sidecar.istio.io/inject: \"false\" they have none."},
 	{"linkerd-", "Linkerd", "For later Jobs set annotation config.beta.linkerd.io/proxy-enable-native-sidecar: " +
 		"\"true\" in the pod template: it then ends with them."},
 	{"vault-agent", "the Vault agent injector", "For later Jobs set annotation " +

@@ -119,11 +119,8 @@ func evictedAgain(f *facts) (c found) {
 			anew = append(anew, of.Reason+": "+oneLine(of.Message))
 		}
 	}
-	old := func(hours time.Duration) bool {
-		start := f.Job.Status.StartTime
-		return start != nil && f.past(start.Time, hours*time.Hour)
-	}
-	least := either(old(24), 1, either(old(6), 2, fewest))
+	start := cmp.Or(f.Job.Status.StartTime, &metav1.Time{})
+	least := either(f.past(start.Time, 24*time.Hour), 1, either(f.past(start.Time, 6*time.Hour), 2, fewest))
 	unknown := f.Progress.Succeeded > 0 && f.lastSuccess().IsZero()
 	if len(all)-f.digest.Gone < least || unknown || !f.goesOn() {
 		return c

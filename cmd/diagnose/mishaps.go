@@ -56,8 +56,8 @@ var mishaps = slices.Concat([]mishap{
 	{"a container was out of memory", "Raise MEMORY, or make it use less. " + logAdvice,
 		func(_ *facts, c *found) bool { return outOfMemory(c.signs.End) }},
 	{"the kubelet evicted the pod for what others used",
-		"Look at what uses up node NODE: this pod used hardly any of it. With a rule of spec.podFailurePolicy that " +
-			"ignores DisruptionTarget, this is no failure.",
+		"Look at what uses up node NODE: what counts as this pod's own is hardly any of it. With a rule of " +
+			"spec.podFailurePolicy that ignores DisruptionTarget, this is no failure.",
 		func(_ *facts, c *found) bool { return c.signs.evicted && innocent(c.signs.Fault) }},
 	{"the kubelet evicted the pod, because the node was short of something",
 		"Raise the request of the resource that the message names to what container CONTAINER uses, so that it gets " +

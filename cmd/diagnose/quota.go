@@ -130,9 +130,7 @@ func beyondQuota(f *facts) found {
 	for i, wants := range strings.Split(m[1], ",") {
 		name, value, _ := strings.Cut(wants, "=")
 		_, most, _ := strings.Cut(limits[min(i, len(limits)-1)], "=")
-		needs, err := resource.ParseQuantity(value)
-		limit, also := resource.ParseQuantity(most)
-		if err == nil && also == nil && needs.Cmp(limit) > 0 {
+		if len(lacks(name, value, "0", most)) > 0 {
 			c := refused("exceeded quota")(f)
 			c.text = fmt.Sprintf("each pod requests %s %s, and quota %s allows %s in all; %s", value, name,
 				quotaName.FindStringSubmatch(f.refusal)[1], most, c.text)
@@ -242,13 +240,18 @@ func lacks(name, needs, used, hard string) []string {
 // used matches what the kubelet says of a container of a pod that it evicts (pkg/kubelet/eviction/helpers.go).
 var used = regexp.MustCompile(`Threshold quantity: ([0-9A-Za-z]+), .*was using ([0-9A-Za-z]+), request is`)
 
-// culpritOf names the pod that used most of what its node was short of when another one was evicted there for hardly
+// culpritOf names what may have used most of what its node was short of when a pod was evicted there for hardly
 // anything; empty if none is given.
 func (f *facts) culpritOf(r *record) (text string) {
 	if !innocent(r.Pod.Status.Message) {
 		return ""
 	}
 	var most resource.Quantity
+	for _, v := range f.Job.Spec.Template.Spec.Volumes {
+		if v.HostPath != nil {
+			text = "it may have written to hostPath " + v.HostPath.Path + ", which does not count as its own"
+		}
+	}
 	for _, pod := range f.near.all {
 		m := used.FindStringSubmatch(pod.Status.Message)
 		if m == nil || pod.Spec.NodeName != r.Pod.Spec.NodeName || innocent(pod.Status.Message) {
