@@ -278,11 +278,14 @@ func (f *facts) injected(container string) string {
 // fieldOf matches a container in the path of a field.
 var fieldOf = regexp.MustCompile(`spec\.(initContainers|containers)\[(\d+)\]`)
 
-// injectedAt says that a field of a pod that the API server rejects is of a container behind those of the template.
+// unsafe matches the first container that PodSecurity names.
+var unsafe = regexp.MustCompile(`violates PodSecurity .*?containers? "([^"]+)"`)
+
+// injectedAt says that a pod is rejected for a container which the template does not have.
 func (f *facts) injectedAt(message string) string {
 	m := fieldOf.FindStringSubmatch(message)
 	if m == nil {
-		return ""
+		return f.injected(slices.Concat(unsafe.FindStringSubmatch(message), []string{"", ""})[1])
 	}
 	n, _ := strconv.Atoi(m[2])
 	spec := &f.Job.Spec.Template.Spec

@@ -53,6 +53,7 @@ type facts struct {
 	template  []object             // the containers of the pod template; filled when it is asked for
 	holding   map[string]string    // by resource, who has most of it; filled when it is asked for
 	clues     map[[2]string]clue   // by container and message; the same
+	broken    *bool                // see meantBroken; the same
 }
 
 // record is the classification of a pod of the Job.

@@ -120,7 +120,7 @@ func evictedAgain(f *facts) (c found) {
 		}
 	}
 	start := cmp.Or(f.Job.Status.StartTime, &metav1.Time{})
-	least := either(f.past(start.Time, 24*time.Hour), 1, either(f.past(start.Time, 6*time.Hour), 2, fewest))
+	least := either(f.past(start.Time, 24*time.Hour), 1, 2)
 	unknown := f.Progress.Succeeded > 0 && f.lastSuccess().IsZero()
 	if len(all)-f.digest.Gone < least || unknown || !f.goesOn() {
 		return c

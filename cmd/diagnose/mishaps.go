@@ -68,9 +68,7 @@ var mishaps = slices.Concat([]mishap{
 	{"the kubelet evicted the pod, which used more than its own limit",
 		"Raise the limit that the message names (limits of ephemeral-storage, or sizeLimit of the emptyDir), and a " +
 			"request with it; or let container CONTAINER write less there.",
-		func(_ *facts, c *found) bool {
-			return c.signs.evicted && mentions(c.signs.Fault, ownStorage...)
-		}},
+		func(_ *facts, c *found) bool { return c.signs.evicted && mentions(c.signs.Fault, ownStorage...) }},
 	{"the kubelet evicted the pod",
 		"Let container CONTAINER use less of what the message names, or look at what else uses up node NODE.",
 		func(_ *facts, c *found) bool { return c.signs.evicted }},
@@ -107,12 +105,11 @@ var mishaps = slices.Concat([]mishap{
 		"Correct the command of container CONTAINER, or use an image that has what it names: see whether the image " +
 			"has changed. It has not run, so it has no log.",
 		func(_ *facts, c *found) bool {
-			return notStarted(c.signs.End) && mentions(c.signs.End.Message, "no such file or directory",
-				"executable file not found")
+			return notStarted(c.signs.End) && mentions(c.signs.End.Message, "no such file", "file not found")
 		}},
 	{"a container could not be started",
-		"Check the command, the security context and the mounts of container CONTAINER: it has not run, so it has no " +
-			"log.",
+		"Check the command of container CONTAINER (its user must be able to execute the file: chmod +x in the " +
+			"image), its security context and its mounts. It has not run, so it has no log.",
 		func(_ *facts, c *found) bool { return notStarted(c.signs.End) }},
 	{"no pod was created before its deadline", "Fix what the event names: the deadline is not at fault.",
 		ofGone(reasonIs("FailedCreate"))},
@@ -134,9 +131,7 @@ var mishaps = slices.Concat([]mishap{
 		"Use nodes that stay: of a node that is interrupted (spot), expired or repaired, no annotation keeps a pod. " +
 			"With a rule of spec.podFailurePolicy that ignores DisruptionTarget, this is no failure, and a new pod " +
 			"starts.",
-		ofGone(func(e *corev1.Event) bool { // Karpenter
-			return e.Reason == "Evicted" && mentions(e.Message, "Forceful Termination")
-		})},
+		ofGone(func(e *corev1.Event) bool { return mentions(e.Message, "Forceful Termination") })}, // of Karpenter
 	{"its pods, which are gone, were evicted from a node that an autoscaler removed",
 		"Keep the node while the pod runs: annotations cluster-autoscaler.kubernetes.io/safe-to-evict: \"false\" and " +
 			"karpenter.sh/do-not-disrupt: \"true\" in the pod template. With a rule of spec.podFailurePolicy that " +

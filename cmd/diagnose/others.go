@@ -315,10 +315,15 @@ func (f *facts) namedJob(message string) string {
 	return message
 }
 
-// tooMuch reports whether a Workload needs more than its ClusterQueue can ever have.
+// neverFits matches a resource of which a flavor can never have enough.
+var neverFits = regexp.MustCompile(`insufficient quota for (\S+ )in flavor [^,]*, previously [^,]*> maximum capacity`)
+
+// tooMuch reports whether a Workload needs more than its ClusterQueue can ever have, in any flavor.
 func tooMuch(w object) bool {
 	c := w.condition("QuotaReserved")
-	return c.text("reason") == "ExceedsMaxQuota" || strings.Contains(c.text("message"), "> maximum capacity")
+	never := neverFits.FindStringSubmatch(c.text("message"))
+	return c.text("reason") == "ExceedsMaxQuota" ||
+		never != nil && !mentions(c.text("message"), "insufficient unused quota for "+never[1])
 }
 
 // blocked returns a Workload that has the queue of another one, is older, and needs more than there is: with

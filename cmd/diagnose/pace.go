@@ -112,24 +112,6 @@ func (f *facts) ownLimit(r *record) bool {
 		outOfMemory(is.End) && f.systemOOM(r, is.End) == nil && f.memoryLimit(r.Pod, is.Container) != noLimit
 }
 
-// stragglesOn finds that one does on a node about which an event says something bad.
-func stragglesOn(f *facts) found {
-	c, slow := straggles(f), f.oldest()
-	if c.reason.Text == "" {
-		return c
-	}
-	c.node = slow.Pod.Spec.NodeName
-	e := lastEvent(f.about("Node", "", c.node), func(e *corev1.Event) bool {
-		return isWarning(e) && e.Reason != "InvalidDiskCapacity" && timeOf(e).After(beganAt(slow)) // of each start
-	})
-	if e == nil {
-		return found{}
-	}
-	c.reason.Text += "; its node " + c.node + ": " + joined(": ", e.Reason, oneLine(e.Message))
-	c.evidence = append(c.evidence, f.eventText(e))
-	return c
-}
-
 // straggles finds that one pod of a Job runs for much longer than those that have succeeded did.
 func straggles(f *facts) (c found) {
 	slow, took := f.oldest(), slices.Max(append(f.took(), 0))
@@ -140,7 +122,11 @@ func straggles(f *facts) (c found) {
 	if c.reason.Text != "" {
 		c.reason.Text += fmt.Sprintf("; %s has run %s, and those that succeeded ran for at most %s", f.named(slow),
 			f.lasting(beganAt(slow)), duration.HumanDuration(took))
-		c.pod, c.pods = slow.Pod.Name, []string{slow.Pod.Name}
+		c.pod, c.pods, c.node = slow.Pod.Name, []string{slow.Pod.Name}, slow.Pod.Spec.NodeName
+		e := cmp.Or(lastEvent(f.about("Node", "", c.node), func(e *corev1.Event) bool {
+			return isWarning(e) && e.Reason != "InvalidDiskCapacity" && timeOf(e).After(beganAt(slow)) // of each start
+		}), &corev1.Event{})
+		c.reason.Text = joined("; its node "+c.node+": ", c.reason.Text, joined(": ", e.Reason, oneLine(e.Message)))
 	}
 	return c
 }

@@ -512,7 +512,7 @@ func (p *podFacts) decisive(message string) string {
 			for _, of := range controlPlane {
 				switch {
 				case key == nil:
-					n -= len(p.f.taints[of])
+					n += either(p.f.meantBroken(), 1<<20, -len(p.f.taints[of]))
 				case key[1] == of:
 					n = 0
 				}
@@ -523,6 +523,20 @@ func (p *podFacts) decisive(message string) string {
 		}
 	}
 	return main
+}
+
+// meantBroken reports whether a node that the pods are meant for, by their node selector, has a taint that says that it
+// is not well.
+func (f *facts) meantBroken() bool {
+	if f.broken == nil {
+		p, found := &podFacts{Pod: &corev1.Pod{Spec: f.Job.Spec.Template.Spec}, f: f}, false
+		for _, node := range f.nodes {
+			found = found || len(p.Spec.NodeSelector) > 0 && p.selects(node) && slices.ContainsFunc(node.Spec.Taints,
+				func(t corev1.Taint) bool { return broken.MatchString(t.Key) && p.keptAway(t) })
+		}
+		f.broken = &found
+	}
+	return *f.broken
 }
 
 func noScheduler(p *podFacts) (s sign) {

@@ -219,7 +219,7 @@ func sameExitCode(w *whatIf) (is Pattern) {
 	switch {
 	case len(g.Pods) < fewest || 2*len(g.Pods) <= len(w.counted), code < 1 || code > 127,
 		fault.disrupted || g.example.Pod.Status.Reason != "" || speaks(g.Message, passing...),
-		w.Job.Spec.SuccessPolicy != nil && !perIndex,
+		speaks(g.Message, noConnection...), w.Job.Spec.SuccessPolicy != nil && !perIndex,
 		g.node != "" || len(g.Nodes) == 1 && slices.ContainsFunc(w.pods, elsewhere),
 		either(w.Indexed(), slices.ContainsFunc(g.records, succeeds), w.Progress.Succeeded > 0),
 		slices.ContainsFunc(g.records, goesOn):

@@ -45,6 +45,8 @@ var passing = []string{"connection refused", "connection to * refused", "connect
 // lockHeld is what a saying means.
 const lockHeld = "that a lock is held"
 
+var noConnection = []string{"too many clients", "too many connections", "remaining connection slots"}
+
 // accountSayings are those about an account, whose Secret or ServiceAccount the template names.
 var accountSayings = []saying{
 	{[]string{"nocredentials", "unable to locate credentials", "could not find default credentials",
@@ -185,10 +187,9 @@ var sayings = slices.Concat([]saying{
 		"that a database has ended its statement",
 		"See why the statement takes that long (a lock, a missing index, more data), before you raise the timeout " +
 			"that the message names."},
-	{[]string{"too many clients", "too many connections", "remaining connection slots"},
-		"that a server has no connection left",
-		"See who holds the connections of the server. Let fewer pods run at once (spec.parallelism can be lowered " +
-			"while a Job runs), or raise its limit."},
+	{noConnection, "that a server has no connection left",
+		"See who holds the connections of the server. Let the program open fewer at once, or fewer pods run " +
+			"(spec.parallelism can be lowered while a Job runs), or raise its limit."},
 	{[]string{"read-only transaction", "read-only replica", "read only replica", "read-only mode",
 		"--read-only option"}, "that a database takes no writes",
 		"See whether the database has failed over or is full: what the container calls only reads."},

@@ -539,7 +539,7 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 			"it; the last did so less than twenty minutes ago, or as long as it ran and ten minutes",
 		advice: "HOW Such failures count towards no limit, so that they never fail the Job.", job: ignored},
 	{code: "FailuresIgnored", attention: AttentionWait,
-		means: "pods that are gone were evicted in the last hour (three; of a Job of six hours two, of a day one), " +
+		means: "pods that are gone were evicted in the last hour (two, of a Job of a day one), " +
 			"none has succeeded since, and no limit counts it",
 		advice: "Use nodes that stay for as long as a pod runs (annotations karpenter.sh/do-not-disrupt: \"true\" " +
 			"and cluster-autoscaler.kubernetes.io/safe-to-evict: \"false\", also of a pod that runs, keep an " +
@@ -571,15 +571,11 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 	{means: "the wanted number of pods is active, and at the pace of those that succeeded the Job reaches its deadline",
 		advice: "Raise spec.activeDeadlineSeconds while it runs, or spec.parallelism: both can change in an existing " +
 			"Job.", job: tooLate},
-	{means: "the wanted number of pods is active, one has run for more than an hour, and three times as long as " +
-		"those that have succeeded, and an event says that its node is not well",
-		advice: "If node NODE is damaged, cordon it, so that it gets no other pod, and then delete the pod: it " +
-			"counts as failed, and is replaced while the limit allows.", job: stragglesOn},
 	{means: "the wanted number of pods is active, and one has run for more than an hour, and three times as long as " +
 		"those that have succeeded",
 		advice: "See what it does: kubectl logs -n NAMESPACE POD --all-containers. It may have more to do than the " +
-			"others. If it hangs, delete it: it then counts as failed, and is replaced while the limit allows.",
-		job: straggles},
+			"others. If it hangs, delete it (cordon node NODE before, if that is damaged): it then counts as failed, " +
+			"and is replaced while the limit allows.", job: straggles},
 }), []row{
 	{code: explain.JobRunning, group: groupRunning, means: "the wanted number of pods is active, and all of them run",
 		job: running},
