@@ -32,8 +32,8 @@ var clues = []struct {
 	of   string
 	find func(f *facts, c *corev1.Container, message string) (text, object string)
 }{
-	{"heap", (*facts).heap}, {"link", (*facts).link}, {"server", (*facts).server}, {"recovered",
-		(*facts).recovered}, {"fell", (*facts).fell}, {"file", (*facts).file},
+	{"heap", (*facts).heap}, {"link", (*facts).link}, {"server", (*facts).server},
+	{"recovered", (*facts).recovered}, {"file", (*facts).file},
 	{"variable", (*facts).variable}, {"shell", (*facts).shell}, {"account", (*facts).account},
 	{"value", (*facts).value},
 }
@@ -125,12 +125,12 @@ var hostVariable = regexp.MustCompile(`(HOST|HOSTNAME|SERVER|ADDR|ADDRESS|ENDPOI
 
 // server says that no pod behind a server that a message names is ready.
 func (f *facts) server(c *corev1.Container, message string) (text, object string) {
-	text, object = f.serverOf(hostsIn(message, false))
-	if text != "" || !speaks(message, passing...) {
+	text, object, known := f.serverOf(hostsIn(message, false))
+	if known || !speaks(message, passing...) {
 		return text, object
 	}
 	for _, v := range c.Env { // of an address of the cluster, only the Service would show the name
-		text, object = f.serverOf(hostsIn(v.Value, hostVariable.MatchString(v.Name)))
+		text, object, _ = f.serverOf(hostsIn(v.Value, hostVariable.MatchString(v.Name)))
 		if object != "" {
 			return "variable " + v.Name + ": " + text, object
 		}
@@ -158,13 +158,13 @@ func (f *facts) recovered(_ *corev1.Container, message string) (text, object str
 	return "", ""
 }
 
-// fell says that a container of a server ended in the minute before a call failed in a way that may pass.
-func (f *facts) fell(_ *corev1.Container, message string) (text, object string) {
+// fell says that a container of a server ended in the minute before the call that a message is about failed.
+func (f *facts) fell(message string) (text, object string) {
 	r := firstOf(f.pods, func(r *record) bool {
 		end := f.faultOf(r).End
 		return end != nil && end.Message == message
 	})
-	if r == nil || !speaks(message, passing...) {
+	if r == nil {
 		return "", ""
 	}
 	at, none := f.faultOf(r).End.FinishedAt.Time, &corev1.ContainerStateTerminated{}
@@ -191,11 +191,12 @@ var programs = map[string]*regexp.Regexp{"5432": regexp.MustCompile(`postgres`),
 	"3306": regexp.MustCompile(`mysql|mariadb`), "6379": regexp.MustCompile(`redis|valkey`),
 	"9092": regexp.MustCompile(`kafka`), "5672": regexp.MustCompile(`rabbitmq`)}
 
-// serverAt says which pod that is not up may be meant by an address whose port is that of such a server.
+// serverAt says which pod that is not up may be meant by an address whose port is that of such a server, or
+// which one had just ended.
 func (f *facts) serverAt(message string) (text, object string) {
 	m := ports.FindStringSubmatch(message)
 	if m == nil || programs[m[1]] == nil {
-		return "", ""
+		return f.fell(message)
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.near.workloads)) {
 		for _, pod := range f.near.workloads[name] {
@@ -206,23 +207,25 @@ func (f *facts) serverAt(message string) (text, object string) {
 			}
 		}
 	}
-	return "", ""
+	return f.fell(message)
 }
 
-func (f *facts) serverOf(names []string) (text, object string) {
+// serverOf says why one of these servers is not up, and whether it is known that one is or is not.
+func (f *facts) serverOf(names []string) (text, object string, known bool) {
 	for _, name := range names {
 		pods, service := f.behind(name)
 		ready := slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return troubleOf(pod) == "" })
 		switch {
 		case ready:
+			known = true
 		case len(pods) > 0:
-			return name + " is pod " + pods[0].Name + ", which " + f.downBecause(pods[0]), "pod/" + pods[0].Name
+			return name + " is pod " + pods[0].Name + ", which " + f.downBecause(pods[0]), "pod/" + pods[0].Name, true
 		case service != nil && (len(f.near.workloads) > 0 || f.unserved(service) != ""):
 			return "no pod given has the labels that Service " + name + " selects" + f.unserved(service), "service/" +
-				service.text("metadata", "name")
+				service.text("metadata", "name"), true
 		}
 	}
-	return "", ""
+	return "", "", known
 }
 
 // unserved says what besides pods shows that a Service has none; empty if nothing does.
@@ -269,7 +272,7 @@ func (f *facts) waitsFor(container string) (text, object, server string) {
 			return "its command names Job " + name + ", of which all pods given have failed", "job/" + name, ""
 		}
 	}
-	text, object = f.serverOf(names)
+	text, object, _ = f.serverOf(names)
 	far := func(name string) bool { return strings.Contains(name, ".") }
 	server = firstOf(names, far)
 	if text == "" && server != "" {

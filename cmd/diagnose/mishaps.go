@@ -227,8 +227,6 @@ var mishaps = slices.Concat([]mishap{
 		shows("link")},
 	{"a container called a server that has come up since", "What it called is up by now: nothing else must be mended.",
 		shows("recovered")},
-	{"a container called a server, and one that it may be had just ended",
-		"See why that container of OBJECT ended (kubectl describe), and whether it is up again.", shows("fell")},
 	{"a container calls a server that is not up",
 		"See first to OBJECT (kubectl describe): the Job calls it.", shows("server")},
 	{"a container says that a pod holds a lock, and the pod has ended",

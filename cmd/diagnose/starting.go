@@ -178,14 +178,11 @@ func (f *facts) holderOn(pod *corev1.Pod) string {
 		textIf(owner.Name != "", ", of "+owner.Kind+" "+owner.Name)
 }
 
-// replaced reports whether a pod does not end by itself, and its controller replaces it.
+// replaced reports whether a pod does not end by itself, and its controller replaces it; alone, whether it has no
+// controller; and ends, whether it ends by itself.
 func replaced(pod *corev1.Pod) bool { return endsNot(pod) && metav1.GetControllerOfNoCopy(pod) != nil }
-
-// alone reports whether a pod does not end by itself, and has no controller.
-func alone(pod *corev1.Pod) bool { return endsNot(pod) && metav1.GetControllerOfNoCopy(pod) == nil }
-
-// ends reports whether a pod ends by itself.
-func ends(pod *corev1.Pod) bool { return !endsNot(pod) }
+func alone(pod *corev1.Pod) bool    { return endsNot(pod) && metav1.GetControllerOfNoCopy(pod) == nil }
+func ends(pod *corev1.Pod) bool     { return !endsNot(pod) }
 
 // claimOnNode finds a claim of the pod for one node alone that a pod of some sort on another node mounts. No event
 // says this if events are missing, or the volume needs no attachment.

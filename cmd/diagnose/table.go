@@ -448,11 +448,11 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 	{means: "a volume of the pods is attached to the node of a pod that does not end by itself",
 		advice: volumeShareAdvice, pod: volumeHeld(replaced)},
 	{means: "a volume of the pods is attached to the node of a pod that has no controller, and does not end by itself",
-		advice: "That pod has no controller, and does not end by itself: ask whose it is, and delete it if nobody " +
-			"needs it. The volume is then attached here.", pod: volumeHeld(alone)},
+		advice: "That pod has no controller, and does not end by itself: find out whose it is, and delete it if it " +
+			"is no longer needed. The volume is then attached here.", pod: volumeHeld(alone)},
 	{means: "a volume of the pods is attached to the node of another pod, which ends",
-		advice: "Wait until that pod has ended, or stop its owner if nobody needs it. If both may use the " +
-			"volume at once, a pod on the same node can (podAffinity).", pod: volumeHeld(ends)},
+		advice: "Wait until that pod has ended, or end what it belongs to if that is no longer needed. If both may " +
+			"use the volume at once, a pod on the same node can (podAffinity).", pod: volumeHeld(ends)},
 	{means: "a volume of the pods is attached to another node, and only one can have it",
 		advice: "Wait until the other pod has ended, or delete it if it is no longer needed. If its node is gone, " +
 			"the volume is detached after six minutes.",
