@@ -76,7 +76,7 @@ func (r *release) build(platforms []string) {
 // earlier release in the same folder.
 func (r *release) env(more ...string) []string {
 	return append(os.Environ(), append([]string{"GODEBUG=goindex=0", "GOWORK=off", "GOFLAGS=-modcacherw",
-		"GONOSUMDB=" + ours, "GOBIN=",
+		"GONOSUMDB=" + ours, "GOBIN=", "CGO_ENABLED=0",
 		"GOPROXY=file://" + r.path("proxy") + "," + r.goproxy,
 		"GOMODCACHE=" + r.path("modcache"), "GOPATH=" + r.path("gopath")}, more...)...)
 }
@@ -85,7 +85,7 @@ func (r *release) env(more ...string) []string {
 func (r *release) install(path, system, arch string) (binary string) {
 	c := exec.Command("go", "install", "-trimpath", "-ldflags=-s -w", ours+"/"+path+"@"+r.version)
 	c.Dir = r.folder
-	c.Env = r.env("CGO_ENABLED=0", "GOOS="+system, "GOARCH="+arch)
+	c.Env = r.env("GOOS="+system, "GOARCH="+arch)
 	must(outputOf(c))
 	name := filepath.Base(path)
 	if system == "windows" {

@@ -68,8 +68,7 @@ func load(folder string, names []string) (map[string]*types.Package, error) {
 		paths = append(paths, library(name))
 		loaded[library(name)] = types.NewPackage(library(name), "")
 	}
-	all, err := packages.Load(&packages.Config{Dir: folder, Mode: packages.LoadTypes,
-		BuildFlags: []string{"-trimpath"}}, paths...)
+	all, err := packages.Load(&packages.Config{Dir: folder, Mode: packages.LoadAllSyntax}, paths...)
 	for _, p := range all {
 		if len(p.GoFiles) == 0 {
 			continue

@@ -31,6 +31,7 @@ var imported = []struct {
 // the documents.
 func (r *release) rehearse(newest []string) {
 	r.plug()
+	must(output("", "go", "build", "-o", r.path("typecheck"), "./typecheck"))
 	var work errgroup.Group
 	work.SetLimit(2)
 	do := func(f func()) { work.Go(func() error { f(); return nil }) }
@@ -65,34 +66,33 @@ func library(folder string) string { return strings.TrimSuffix(ours+"/"+folder, 
 func (r *release) use(u user) {
 	folder := filepath.Join("users", u.toolchain, library(u.packages[0]))
 	run := r.empty(folder, u.toolchain)
-	run("mod", "init", "example.com/user")
+	run("go", "mod", "init", "example.com/user")
 	source := "package user\n\n"
 	for _, p := range u.packages {
 		source += fmt.Sprintf("import _ %q\n", library(p))
 	}
 	check(os.WriteFile(r.path(folder, "user.go"), []byte(source), 0o644))
-	run("get", library(u.module))
+	run("go", "get", library(u.module))
 	if len(u.upgrades) > 0 {
-		run(append([]string{"get"}, r.required(u)...)...)
+		run(append([]string{"go", "get"}, r.required(u)...)...)
 	}
-	run("mod", "tidy")
-	run("build")
-	if len(u.upgrades) > 0 { // all packages of a module: what each of them vendors is among it, and the same code
-		run("mod", "vendor")
-		run("list", "-deps")
+	run("go", "mod", "tidy")
+	if len(u.upgrades) > 0 { // all packages of a module: what each of them vendors is among it
+		run("go", "mod", "vendor")
 	}
+	run(r.path("typecheck"), ".")
 	r.used.Add(1)
 }
 
 // replace uses the library without a release, as README.md says.
 func (r *release) replace() {
 	run := r.empty("users/clone", "local")
-	run("mod", "init", "example.com/user")
+	run("go", "mod", "init", "example.com/user")
 	source := fmt.Sprintf("package user\n\nimport _ %q\n", library("decide"))
 	check(os.WriteFile(r.path("users/clone/user.go"), []byte(source), 0o644))
-	run("mod", "edit", "-require="+ours+"@v0.0.0", "-replace="+ours+"="+r.path("repository"))
-	run("mod", "tidy")
-	run("build")
+	run("go", "mod", "edit", "-require="+ours+"@v0.0.0", "-replace="+ours+"="+r.path("repository"))
+	run("go", "mod", "tidy")
+	run(r.path("typecheck"), ".")
 	r.used.Add(1)
 }
 
@@ -133,12 +133,12 @@ func (r *release) follow(name string, line []string) {
 	}
 	run := r.empty(folder, "local")
 	if arguments[0] == "get" {
-		run("mod", "init", "example.com/user")
+		run("go", "mod", "init", "example.com/user")
 	}
-	run(arguments...)
+	run(append([]string{"go"}, arguments...)...)
 }
 
-// empty makes an empty folder, unless it is there, and returns a function that runs a version of the go command there.
+// empty makes an empty folder, unless it is there, and returns a function that runs commands there with a version of Go.
 func (r *release) empty(folder, toolchain string) (run func(...string)) {
 	folder = r.path(folder)
 	check(os.MkdirAll(folder, 0o755))
@@ -146,10 +146,10 @@ func (r *release) empty(folder, toolchain string) (run func(...string)) {
 	root.Env = append(os.Environ(), "GOTOOLCHAIN="+toolchain)
 	goroot := must(outputOf(root))
 	return func(args ...string) {
-		c := exec.Command(filepath.Join(goroot, "bin", "go"), args...)
+		c := exec.Command("env", args...) // which looks for go in this PATH
 		c.Dir = folder
-		flags := "-modcacherw -trimpath '-gcflags=all=-N -l'" // nothing runs, so nothing is optimized
-		c.Env = r.env("GOTOOLCHAIN=local", "GOFLAGS="+flags, "GOROOT="+goroot)
+		c.Env = r.env("GOTOOLCHAIN=local", "GOFLAGS=-modcacherw -trimpath", "GOROOT="+goroot,
+			"PATH="+filepath.Join(goroot, "bin")+":"+os.Getenv("PATH"))
 		must(outputOf(c))
 	}
 }
