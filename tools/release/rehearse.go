@@ -138,7 +138,8 @@ func (r *release) follow(name string, line []string) {
 	run(append([]string{"go"}, arguments...)...)
 }
 
-// empty makes an empty folder, unless it is there, and returns a function that runs commands there with a version of Go.
+// empty makes an empty folder, unless it is there, and returns a function that runs commands there with a version of
+// Go.
 func (r *release) empty(folder, toolchain string) (run func(...string)) {
 	folder = r.path(folder)
 	check(os.MkdirAll(folder, 0o755))
