@@ -123,7 +123,8 @@ var sayings = slices.Concat([]saying{
 		"Look at the clock of node NODE (timedatectl, chronyc tracking)."},
 	{[]string{"certificate has expired", "certificate expired", "certificateexpired"},
 		"that the certificate of a server has expired",
-		"Renew the certificate of the server that the message names, there: the Job is not at fault."},
+		"Renew the certificate of the server that the message names, there; if it has been renewed, the server may have " +
+			"to be restarted to use it. The Job is not at fault."},
 	{[]string{"pkix path", "signed by unknown authority", "certificate verify failed", "certificate_verify_failed",
 		"local issuer certificate", "self-signed certificate", "self signed certificate"},
 		"that it does not trust the certificate of a server",
@@ -170,6 +171,10 @@ var sayings = slices.Concat([]saying{
 		"that a script cannot be run as it is saved",
 		"Save the script with the line ends of Unix (\\n), and see that the interpreter of its first line is in the " +
 			"image."},
+	{[]string{"server version mismatch", "requires newer client", "client version * is too old"},
+		"that it is older than its server",
+		"Use an image with a version at least as new as that of the server. What the failed run has written may be " +
+			"empty or incomplete."},
 	{[]string{"command not found", "sh: *: not found", "sh: line *: not found", "executable file not found",
 		"unsupportedclassversion", "requires python", "no such command"},
 		"that its image lacks a program, or has another version of it",
@@ -187,6 +192,9 @@ var sayings = slices.Concat([]saying{
 		"that a database has ended its statement",
 		"See why the statement takes that long (a lock, a missing index, more data), before you raise the timeout " +
 			"that the message names."},
+	{[]string{"no pg_hba.conf entry", "not allowed to connect to this"}, "that a server takes no connection from it",
+		"Let the server take connections from the address, the user and with the encryption that the message names " +
+			"(pg_hba.conf, the grants of the user), or use TLS if it says so (sslmode)."},
 	{noConnection, "that a server has no connection left",
 		"See who holds the connections of the server. Let the program open fewer at once, or fewer pods run " +
 			"(spec.parallelism can be lowered while a Job runs), or raise its limit."},
