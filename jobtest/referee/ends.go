@@ -108,11 +108,13 @@ func (e *ending) succeeds() bool {
 }
 
 // completed returns the indexes in the status, and those of pods that were observed to have
-// succeeded.
+// succeeded, now or when they were listed.
 func (e *ending) completed() indexset.Set {
 	completed := setOf(e.view.Job, &e.now.CompletedIndexes)
+	_, listed := uncounted(e.now)
 	for _, pod := range e.view.Pods {
-		if index, ok := indexOf(pod); ok && pod.Status.Phase == corev1.PodSucceeded && concerns(pod, e.view.Job) {
+		succeeded := pod.Status.Phase == corev1.PodSucceeded || slices.Contains(listed, pod.UID)
+		if index, ok := indexOf(pod); ok && succeeded && concerns(pod, e.view.Job) {
 			completed = completed.Union(indexset.Of(index))
 		}
 	}

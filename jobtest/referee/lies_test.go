@@ -357,6 +357,10 @@ var lies = []struct {
 	{"S17", "a pod is created after maxFailedIndexes is exceeded", maxOne, nil,
 		func(k *scene) { k.status(failedIndexes("0,1")); k.creates("a", at(2)) },
 		func(k *scene) { k.status(failedIndexes("0")); k.creates("a", at(2)) }},
+	// Shrunk by rapid: a pod that was listed as succeeded and turned to failed has completed its index.
+	{"S17", "a pod is created after maxFailedIndexes is exceeded by a failed pod", maxOne, func(k *scene) { k.pod("a", at(1), failed) },
+		func(k *scene) { k.status(failedIndexes("0,1")); k.creates("b", at(2)) },
+		func(k *scene) { k.status(failedIndexes("0,1"), uncounted("/", "a")); k.creates("b", at(2)) }},
 
 	{"S18", "the pod of a verdict is let go before the verdict is stored", failJob, func(k *scene) { k.pod("a", exits(1)) },
 		func(k *scene) { k.stores(uncounted("a")); k.strips("a") },
