@@ -87,9 +87,13 @@ func (c *cronFacts) gone() (last *corev1.Event, text string) {
 // outgrown says that the last Jobs failed at their deadline, and that those which succeeded before took almost as long,
 // or longer each time, so that the next one would not have ended in time.
 func (c *cronFacts) outgrown() string {
-	n, limit := 0, int64(0)
+	n, limit, runs := 0, int64(0), ""
 	for _, job := range c.Runs {
 		end := jobstatus.Finished(job)
+		if s := job.Spec.ActiveDeadlineSeconds; end == nil && s != nil && job.Status.StartTime != nil {
+			deadline := job.Status.StartTime.Add(time.Duration(*s) * time.Second)
+			runs = "; Job " + job.Name + ", which still runs, reaches its own at " + c.date(deadline)
+		}
 		if end != nil && end.Reason != batchv1.JobReasonDeadlineExceeded {
 			break
 		}
@@ -114,7 +118,7 @@ func (c *cronFacts) outgrown() string {
 	}
 	last := either(n == 1, "the last Job", "the last "+count(n, "Job"))
 	return last + " failed at the deadline of " + duration.HumanDuration(deadline) + " (activeDeadlineSeconds); " +
-		"those before that succeeded took " + strings.Join(parts, ", ")
+		"those before that succeeded took " + strings.Join(parts, ", ") + runs
 }
 
 // changed says what differs between the templates of the last Job that succeeded and of the first one after it that
