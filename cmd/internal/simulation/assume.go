@@ -98,14 +98,6 @@ func (a *assumption) left(ran time.Duration) time.Duration {
 	return a.duration - ran
 }
 
-// why returns why a pod stays as it is; empty if it does not.
-func (a *assumption) why(pod *corev1.Pod) explain.Code {
-	if a == nil {
-		return ""
-	}
-	return a.stuck[pod.Name]
-}
-
 // String says what is assumed, in one line.
 func (a *assumption) String() string {
 	parts := []string{fmt.Sprintf("Assumed without a scenario: each pod runs %s%s and succeeds",

@@ -52,14 +52,6 @@ func (b Bounds) checkPods(spec *batchv1.JobSpec, succeeded int32) error {
 	return &BoundError{"AtOnce", text}
 }
 
-// checkEvents returns an error if a scenario has too many events.
-func (b Bounds) checkEvents(n int) error {
-	if n <= b.Events {
-		return nil
-	}
-	return &BoundError{"Events", fmt.Sprintf("events: there are %d; want at most %d", n, b.Events)}
-}
-
 // checkCost returns an error once the simulation has cost too much.
 func (b Bounds) checkCost(now Time, pods, steps int) error {
 	switch {

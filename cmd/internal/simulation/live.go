@@ -14,6 +14,7 @@ import (
 
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/cmd/diagnose"
+	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/internal/classify"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/tracking"
@@ -127,7 +128,10 @@ func (p *play) resume(pod *corev1.Pod) {
 	if !cluster.HasEnded(pod) && (l.pod().Started != nil || pod.Spec.NodeName != "") {
 		p.places.take(l)
 	}
-	stuck := p.assumed.why(pod)
+	var stuck explain.Code // why the pod stays as it is; empty if it does not
+	if p.assumed != nil {
+		stuck = p.assumed.stuck[pod.Name]
+	}
 	switch {
 	case cluster.HasEnded(pod):
 		l.pod().ExitCode = exitCodeOf(pod)

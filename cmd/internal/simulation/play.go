@@ -85,8 +85,8 @@ func newPlay(job *batchv1.Job, scenario Scenario, settings Settings) (*play, err
 		result:   Result{Waits: []Wait{}, Conditions: []Condition{}, Happened: []Happening{}},
 	}
 	p.Bounds = cmp.Or(p.Bounds, DefaultBounds())
-	if err := p.Bounds.checkEvents(len(scenario.Events)); err != nil {
-		return nil, err
+	if n, most := len(scenario.Events), p.Bounds.Events; n > most {
+		return nil, &BoundError{"Events", fmt.Sprintf("events: there are %d; want at most %d", n, most)}
 	}
 	if settings.Live != nil {
 		p.start = settings.Live.Now

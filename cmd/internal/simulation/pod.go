@@ -63,24 +63,19 @@ func (p *play) addPod(pod *corev1.Pod, created Time) *simPod {
 	return l
 }
 
-// draw chooses the behaviour of a pod. The n-th pod of an index gets the same random values
+// draw chooses the behaviour of a pod, the first that matches. The n-th pod of an index gets the same random values
 // in every Job, so that two Jobs can be compared.
 func (p *play) draw(l *simPod) {
 	l.random = rand.New(rand.NewPCG(p.scenario.Seed, uint64(l.index)<<32|uint64(l.before)))
-	l.behaviour = p.behaviourOf(l)
-}
-
-// behaviourOf returns the first behaviour that matches a pod.
-func (p *play) behaviourOf(l *simPod) Behaviour {
 	for i, c := range p.scenario.Pods {
 		if c.Indexes != "" && !p.indexes[i].Contains(l.index) {
 			continue
 		}
 		if c.Chance == nil || l.random.Float64() < *c.Chance {
-			return c
+			l.behaviour = c
+			return
 		}
 	}
-	return Behaviour{}
 }
 
 // schedule queues a pod, which runs as soon as the cluster has capacity. Nothing removes scheduling gates.
@@ -101,7 +96,13 @@ func (p *play) admit() {
 // startSoon starts a pod that is on a node, after its start delay.
 func (p *play) startSoon(l *simPod) {
 	delay := or(l.behaviour.StartDelay, or(p.scenario.StartDelay, defaultDelay))
-	p.after(delay, func() { p.startPod(l) })
+	p.after(delay, func() {
+		if p.isActive(l) {
+			p.cluster.Start(l.uid)
+			l.pod().Started = new(p.now())
+			p.scheduleExit(l, 0)
+		}
+	})
 	p.limit(l, 0)
 }
 
@@ -113,21 +114,11 @@ func (p *play) limit(l *simPod, since time.Duration) {
 		return
 	}
 	p.after(max(0, ofSeconds(*deadline)-since), func() {
-		if pod := p.cluster.Pod(l.uid); pod != nil && cluster.IsActive(pod) && !l.lost {
+		if p.isActive(l) && !l.lost {
 			l.pod().ExitCode = new(int32(terminated))
 			p.cluster.End(l.uid, terminated)
 		}
 	})
-}
-
-func (p *play) startPod(l *simPod) {
-	pod := p.cluster.Pod(l.uid)
-	if pod == nil || !cluster.IsActive(pod) {
-		return
-	}
-	p.cluster.Start(l.uid)
-	l.pod().Started = new(p.now())
-	p.scheduleExit(l, 0)
 }
 
 // scheduleExit schedules the end of the containers of a pod. They start after the delay; if it is negative,
@@ -146,12 +137,11 @@ func (p *play) scheduleExit(l *simPod, delay time.Duration) {
 
 // exit ends the containers of a pod, unless the pod has ended or its node is lost.
 func (p *play) exit(l *simPod) {
-	pod := p.cluster.Pod(l.uid)
-	if pod == nil || !cluster.IsActive(pod) || l.lost {
+	if !p.isActive(l) || l.lost {
 		return
 	}
 	code := nth(l.behaviour.Exits, l.before, 0)
-	inPlace := restartOf(&pod.Spec, code)
+	inPlace := restartOf(&p.cluster.Pod(l.uid).Spec, code)
 	switch {
 	case l.behaviour.Evict:
 		p.evict(l)
