@@ -109,10 +109,7 @@ func ReadWith(reads func(group, kind string) bool, sources ...Source) (*Input, e
 func ReadStart(sources ...Source) (*Input, error) {
 	in, err := read(sources, "a Job", map[string]reader{"Job": (*Input).addWritten, "CronJob": (*Input).addTemplate,
 		"Pod": (*Input).addPod, "Event": (*Input).addEvent, "Node": (*Input).addNode}, nil)
-	if err == nil {
-		err = in.Err()
-	}
-	if err != nil {
+	if err = cmp.Or(err, in.Err()); err != nil {
 		return nil, err
 	}
 	in.dropCopies()

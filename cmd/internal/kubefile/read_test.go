@@ -225,10 +225,7 @@ func FuzzRead(f *testing.F) {
 	f.Add("apiVersion: {}\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		in, err := read(text)
-		if err == nil {
-			err = in.Err()
-		}
-		if err != nil {
+		if err = cmp.Or(err, in.Err()); err != nil {
 			if !strings.HasPrefix(err.Error(), "f1:") {
 				t.Fatalf("got error %q, want it to name f1", err)
 			}
