@@ -10,7 +10,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/jobfate/jobfate/cmd/diagnose"
 	"github.com/jobfate/jobfate/cmd/internal/kubefile"
@@ -118,7 +117,7 @@ func newCronRun(job *batchv1.Job) cronRun {
 // line says when a Job was created, for how long it has run, and how it ended.
 func (r cronRun) line(now time.Time) string {
 	created := cmp.Or(r.Created, &now)
-	took := duration.HumanDuration(max(0, cmp.Or(r.Ended, &now).Sub(*created)))
+	took := between(created, *cmp.Or(r.Ended, &now))
 	text := fmt.Sprintf("%s %s, %s: %s: %s", created.Format(time.RFC3339), r.Job, took, r.Phase, r.Text)
 	return strings.TrimSuffix(text, ": ")
 }
@@ -144,10 +143,7 @@ func (r *cronReport) text(p paint, all bool) string {
 }
 
 func (r *cronReport) line() line {
-	age := ""
-	if r.Created != nil {
-		age = duration.HumanDuration(max(0, r.Now.Sub(*r.Created)))
-	}
+	age := between(r.Created, r.Now)
 	return line{r.Reason, r.CronJob.Namespace, cronPrefix + r.CronJob.Name, "", "", age, math.MaxInt64}
 }
 

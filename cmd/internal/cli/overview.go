@@ -222,7 +222,7 @@ type line struct {
 }
 
 func (r *report) line() line {
-	return line{r.Reason, r.Job.Namespace, r.Job.Name, r.completions(), r.duration(), r.since(r.Created),
+	return line{r.Reason, r.Job.Namespace, r.Job.Name, r.completions(), r.duration(), between(r.Created, r.Now),
 		cmp.Or(r.Ended, new(time.Unix(math.MaxInt64, 0))).Unix()}
 }
 

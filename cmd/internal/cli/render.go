@@ -139,21 +139,16 @@ func (b *page) notes(events []event, all []Note) {
 	}
 }
 
-// since says how long ago a time is; empty if it is not known.
-func (r *report) since(t *time.Time) string {
-	if t == nil {
+// between says how long it is from one time to another; empty if the first is not known.
+func between(from *time.Time, to time.Time) string {
+	if from == nil {
 		return ""
 	}
-	return duration.HumanDuration(max(0, r.Now.Sub(*t)))
+	return duration.HumanDuration(max(0, to.Sub(*from)))
 }
 
 // duration says for how long the Job has run; empty if it has not started.
-func (r *report) duration() string {
-	if r.Started == nil || r.Ended == nil {
-		return r.since(r.Started)
-	}
-	return duration.HumanDuration(max(0, r.Ended.Sub(*r.Started)))
-}
+func (r *report) duration() string { return between(r.Started, *cmp.Or(r.Ended, &r.Now)) }
 
 // completions says how many pods have succeeded and how many should, as kubectl does.
 func (r *report) completions() string {
@@ -169,7 +164,7 @@ func (r *report) completions() string {
 // times says how old the Job is, and for how long it has run.
 func (r *report) times() (text string) {
 	if r.Created != nil {
-		text += ", created " + r.since(r.Created) + " ago"
+		text += ", created " + between(r.Created, r.Now) + " ago"
 	}
 	switch {
 	case r.Started != nil && r.Ended != nil:
@@ -178,7 +173,7 @@ func (r *report) times() (text string) {
 		text += ", started " + r.duration() + " ago"
 	}
 	if r.Ended != nil {
-		text += ", ended " + r.since(r.Ended) + " ago"
+		text += ", ended " + between(r.Ended, r.Now) + " ago"
 	}
 	return text
 }

@@ -210,7 +210,8 @@ type titled struct {
 }
 
 func (s *Simulate) titled(i int) titled {
-	out := titled{Job: refOfNew(s.jobs[i].Job), Immutable: s.jobs[i].immutable()}
+	out := titled{Job: refOf(named(s.jobs[i].Job)), Immutable: s.jobs[i].immutable()} // as the cluster would name it
+	out.Job.UID = string(s.jobs[i].Job.UID)                                           // which is not invented
 	if len(s.jobs) > 1 {
 		out.File, out.name = s.jobs[i].At.File, s.jobs[i].name
 		out.Set = s.jobs[i].sets.texts()

@@ -70,14 +70,6 @@ func (r *recorder) stored(s simulation.Status) error {
 	return nil
 }
 
-// refOfNew identifies a Job with the name and namespace that the cluster would give it, but
-// without an invented UID.
-func refOfNew(job *batchv1.Job) jobRef {
-	ref := refOf(named(job))
-	ref.UID = string(job.UID)
-	return ref
-}
-
 func newTimeline(n titled, job part, result *simulation.Result, r *recorder) timeline {
 	t := timeline{titled: n, Result: result, Statuses: r.writes, statusTexts: r.statusTexts,
 		indexed: jobstatus.IsIndexed(&job.Job.Spec)}
