@@ -3,6 +3,7 @@
 package alerts
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -49,10 +50,7 @@ func TestAlerts(t *testing.T) {
 	}
 	rules := readRules(t)
 	for _, s := range stories {
-		name := s.alert
-		if name == "" {
-			name = "Healthy"
-		}
+		name := cmp.Or(s.alert, "Healthy")
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			low := strings.ToLower(name)

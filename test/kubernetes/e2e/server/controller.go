@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -52,12 +53,7 @@ type Options struct {
 }
 
 func (o Options) withDefaults(name string) Options {
-	if o.Name == "" {
-		o.Name = name
-	}
-	if o.Workers == 0 {
-		o.Workers = 5
-	}
+	o.Name, o.Workers = cmp.Or(o.Name, name), cmp.Or(o.Workers, 5)
 	if o.QPS == 0 {
 		o.QPS, o.Burst = 200, 400
 	}
