@@ -8,12 +8,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate/controller/live/kubelet"
+	"github.com/jobfate/jobfate/test/kubernetes/e2e/server"
 )
 
 // The schema rejects invalid groups before the controller observes them.
 func TestServerRefusesGroups(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, kubelet.Always(kubelet.Run()))
+	s := newStage(t, kubelet.Always(kubelet.Run()), server.Options{})
 	name := func(value string) func(map[string]any) {
 		return set(value, "jobs", 0, "podFailurePolicy", "rules", 0, "name")
 	}
@@ -48,7 +49,7 @@ func TestServerRefusesGroups(t *testing.T) {
 // The names of the Jobs are immutable; the number of restarts is not.
 func TestServerRefusesChanges(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, kubelet.Always(kubelet.Run()))
+	s := newStage(t, kubelet.Always(kubelet.Run()), server.Options{})
 	s.create("restart-job", set(int64(1), "jobs", 0, "replicas"))
 	for _, test := range []struct {
 		change func(map[string]any)
@@ -78,7 +79,7 @@ func TestServerRefusesChanges(t *testing.T) {
 // server when it creates a Job.
 func TestStatusSaysWhyTheGroupCannotRun(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, kubelet.Always(kubelet.Run()))
+	s := newStage(t, kubelet.Always(kubelet.Run()), server.Options{})
 	for _, test := range []struct {
 		name, want string
 		do         func(map[string]any)

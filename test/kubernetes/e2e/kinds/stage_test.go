@@ -43,14 +43,8 @@ type stage struct {
 	status     status // after the changes that are processed
 }
 
-// newStage returns a stage whose pods follow the script.
-func newStage(t *testing.T, script kubelet.Script) *stage {
-	t.Helper()
-	return newStageWith(t, script, server.Options{})
-}
-
-// newStageWith is newStage with options for the controller of groups.
-func newStageWith(t *testing.T, script kubelet.Script, o server.Options) *stage {
+// newStage returns a stage whose pods follow the script, with options for the controller of groups.
+func newStage(t *testing.T, script kubelet.Script, o server.Options) *stage {
 	t.Helper()
 	s := &stage{}
 	s.Stage = world.NewStage(t.Context(), t, api, "group", groups, script, s.changed)

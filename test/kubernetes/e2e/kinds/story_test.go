@@ -26,7 +26,7 @@ func simulation(n int) string { return fmt.Sprintf("restart-job-simulations-%d",
 // restarts."
 func TestStory1ExitCodeFailsTheGroup(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, kubelet.Always(kubelet.Run()))
+	s := newStage(t, kubelet.Always(kubelet.Run()), server.Options{})
 	s.create("fail-group")
 	s.UntilReady(1, names(10, worker)...)
 	s.Become(kubelet.Fail(2), worker(7))
@@ -43,7 +43,7 @@ func TestStory1ExitCodeFailsTheGroup(t *testing.T) {
 // restarted.
 func TestStory1OtherExitCodeRestartsTheGroup(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, kubelet.Always(kubelet.Run()))
+	s := newStage(t, kubelet.Always(kubelet.Run()), server.Options{})
 	s.create("fail-group")
 	s.UntilReady(1, names(10, worker)...)
 	s.Become(kubelet.Succeed(), worker(0)) // it is restarted too
@@ -64,7 +64,7 @@ func TestStory1OtherExitCodeRestartsTheGroup(t *testing.T) {
 // Job."
 func TestStory2ExitCodeRestartsTheJob(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, kubelet.Always(kubelet.Run()))
+	s := newStage(t, kubelet.Always(kubelet.Run()), server.Options{})
 	s.create("restart-job")
 	s.UntilReady(1, names(10, simulation)...)
 
@@ -110,7 +110,7 @@ func (s *stage) wantMessage(want string) {
 // The Job once, after a backoff, then the group once, then fail. The restarts are counted in two budgets.
 func TestEscalation(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, failing)
+	s := newStage(t, failing, server.Options{})
 	s.create("fail-group", set(int64(3), "jobs", 0, "replicas"), set(map[string]any{
 		"budgets": []any{map[string]any{"name": "alone", "per": "Member", "max": int64(1)}, map[string]any{"name": "together", "max": int64(1)}},
 		"rules": []any{map[string]any{"steps": []any{
@@ -131,7 +131,7 @@ func TestEscalation(t *testing.T) {
 // A foreign edit of the list of Jobs that have succeeded stops nothing, and is overwritten.
 func TestForeignEdit(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, kubelet.Always(kubelet.Run()))
+	s := newStage(t, kubelet.Always(kubelet.Run()), server.Options{})
 	s.create("restart-job", set(int64(2), "jobs", 0, "replicas"))
 	s.UntilReady(1, names(2, simulation)...)
 	s.Until("the edit is stored", func() bool {
@@ -161,7 +161,7 @@ func TestKilledInTheMiddleOfARestart(t *testing.T) {
 		second[p.Job] = true
 		return kubelet.Run()
 	}
-	s := newStage(t, script)
+	s := newStage(t, script, server.Options{})
 	s.create("fail-group", set(int64(jobs), "jobs", 0, "replicas"))
 	s.UntilReady(1, names(jobs, worker)...)
 	s.Become(kubelet.Fail(1), worker(1))
@@ -214,9 +214,12 @@ func TestPermissionsAreUsed(t *testing.T) {
 	t.Parallel()
 	p := world.Proxy(t, api)
 	address := server.Loopback() + ":8081"
-	s := newStageWith(t, kubelet.Always(kubelet.Run()), server.Options{Via: p.Config, Args: []string{"--health-probe-bind-address=" + address}})
+	s := newStage(t, kubelet.Always(kubelet.Run()), server.Options{Via: p.Config, Args: []string{"--health-probe-bind-address=" + address}})
 
-	taken := s.takeName(simulation(1))
+	jobs := api.Client.BatchV1().Jobs(s.Namespace)
+	taken := world.NewJob(simulation(1), nil, batchv1.JobSpec{Suspend: new(true)}) // it belongs to no group
+	_, err := jobs.Create(t.Context(), taken, metav1.CreateOptions{})
+	s.Must(err)
 	s.create("restart-job", set(int64(2), "jobs", 0, "replicas"))
 	s.untilEventTwice("CannotSync")
 	for _, path := range []string{"/healthz", "/readyz"} {
@@ -224,7 +227,7 @@ func TestPermissionsAreUsed(t *testing.T) {
 			t.Errorf("%s, which the Deployment probes: got %v, %v", path, answer, err)
 		}
 	}
-	s.Must(api.Client.BatchV1().Jobs(s.Namespace).Delete(t.Context(), taken.Name, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}))
+	s.Must(jobs.Delete(t.Context(), taken.Name, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}))
 	s.UntilReady(1, simulation(0))
 	s.UntilReady(2, simulation(1)) // after the taken one
 	s.Become(kubelet.Fail(3), simulation(0))
@@ -240,15 +243,6 @@ func TestPermissionsAreUsed(t *testing.T) {
 	if err != nil || unused != "" {
 		t.Errorf("permissions are not used: %v\n%s; used are: %v", err, unused, used)
 	}
-}
-
-// takeName creates a Job that belongs to no group.
-func (s *stage) takeName(name string) *batchv1.Job {
-	s.T.Helper()
-	job := world.NewJob(name, nil, batchv1.JobSpec{Suspend: new(true)})
-	made, err := api.Client.BatchV1().Jobs(s.Namespace).Create(s.T.Context(), job, metav1.CreateOptions{})
-	s.Must(err)
-	return made
 }
 
 // untilEventTwice waits until an event has been sent at least twice.
