@@ -65,7 +65,8 @@ func finalOf(s script.State) *final {
 	if s.Job == nil {
 		return nil
 	}
-	t := textsOf(s.Job)
+	name := regexp.QuoteMeta(s.Job.Name)
+	t := texts{s.Job.Namespace, regexp.MustCompile(`\b(` + name + `(?:-[0-9]+)?)-[a-z0-9]{5}\b`)}
 	f := &final{
 		Labels:       without(s.Job.Labels),
 		Annotations:  s.Job.Annotations,
@@ -82,16 +83,11 @@ func finalOf(s script.State) *final {
 	return f
 }
 
-// texts replaces the random parts of texts.
+// texts replaces the random parts of texts: the namespace, and those of the names of all pods of a Job, including
+// deleted ones. A name consists of the name of the Job, the index if there is one, and five letters or digits.
 type texts struct {
 	namespace string
 	pods      *regexp.Regexp
-}
-
-// textsOf returns a replacer for the names of all pods of a Job, including deleted ones. A name
-// consists of the name of the Job, the index if there is one, and five letters or digits.
-func textsOf(job *batchv1.Job) texts {
-	return texts{job.Namespace, regexp.MustCompile(`\b(` + regexp.QuoteMeta(job.Name) + `(?:-[0-9]+)?)-[a-z0-9]{5}\b`)}
 }
 
 func (t texts) plain(s string) string {

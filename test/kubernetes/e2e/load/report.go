@@ -177,14 +177,16 @@ func measure(ctx context.Context, api *server.Server, s settings, with side, w w
 	if err != nil {
 		return err
 	}
-	st := newStage(api.Client, namespace, with.managedBy)
+	st := &stage{client: api.Client, namespace: namespace, managedBy: with.managedBy, jobs: map[string]*jobRun{},
+		changed: make(chan struct{}, 1)}
 	st.kubelet = kubelet.Start(ctx, api.Client, namespace, st.script)
 	st.watch(ctx)
 	if err := st.run(ctx, "warm", batchv1.JobSpec{}, succeed); err != nil { // fills the controller's caches
 		return err
 	}
 	quiet(ctx, p, s.quiet)
-	if err := forgetPeak(controller.Pid()); err != nil {
+	// The kernel forgets the peak memory so far.
+	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", controller.Pid()), []byte("5"), 0); err != nil {
 		return err
 	}
 	before, err := controller.Usage()
@@ -230,11 +232,6 @@ func quiet(ctx context.Context, p *proxy.Proxy, long time.Duration) {
 		case <-ctx.Done():
 		}
 	}
-}
-
-// forgetPeak resets the kernel's peak memory of a process.
-func forgetPeak(pid int) error {
-	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0)
 }
 
 // clean removes all Jobs and pods before the next controller starts. The API server ends a request after a

@@ -41,11 +41,6 @@ type jobRun struct {
 	timed    bool // whether to measure the wait for its first pod
 }
 
-func newStage(client kubernetes.Interface, namespace string, managedBy *string) *stage {
-	return &stage{client: client, namespace: namespace, managedBy: managedBy, jobs: map[string]*jobRun{},
-		changed: make(chan struct{}, 1)}
-}
-
 // script is called for each pod as soon as it is observed.
 func (s *stage) script(p kubelet.Pod) kubelet.Life {
 	s.mu.Lock()

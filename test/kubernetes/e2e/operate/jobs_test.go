@@ -186,7 +186,8 @@ func TestPodIsReplacedBeforeItsDeletion(t *testing.T) {
 	victim := s.OfIndex(1)[0]
 	var other *corev1.Pod
 	replace := sync.OnceFunc(func() {
-		removePod(w, victim.Name)
+		w.Patch(victim, []byte(`{"metadata":{"finalizers":null}}`))
+		w.DeletePod(victim, true)
 		other = createPod(w, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: victim.Name}})
 	})
 	deletion := p.Add(proxy.Rule{Call: proxy.Call{Verb: "delete", Resource: "pods"}, Probability: 1, Do: proxy.Before(replace)})

@@ -13,7 +13,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/controller/live/kubelet"
 	"github.com/jobfate/jobfate/test/kubernetes/e2e/observe"
@@ -86,15 +85,6 @@ func getPod(w *world.World, name string) *corev1.Pod {
 	pod, err := w.Client.CoreV1().Pods(w.Namespace).Get(w.T.Context(), name, metav1.GetOptions{})
 	w.Must(err)
 	return pod
-}
-
-// removePod removes a pod at once, with its finalizers.
-func removePod(w *world.World, name string) {
-	w.T.Helper()
-	pods := w.Client.CoreV1().Pods(w.Namespace)
-	_, err := pods.Patch(w.T.Context(), name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
-	w.Must(err)
-	w.Must(pods.Delete(w.T.Context(), name, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}))
 }
 
 // Pods that another kind controls are not cached: many large pods take less memory than their size.
