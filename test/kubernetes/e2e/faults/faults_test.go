@@ -241,7 +241,7 @@ func runScenarios(t *testing.T, side world.Side, n int) map[string]script.State 
 			t.Run(p.name, func(t *testing.T) {
 				t.Parallel()
 				var w *world.World
-				byUser(func() { w = world.New(t, api, side, p.script()) })
+				byUser(func() { w = world.New(t, api, side, p.script) })
 				w.Feed.Patience = patience
 				t.Cleanup(w.LogOnFailure)
 				t.Cleanup(func() { logRemainingPods(w) })

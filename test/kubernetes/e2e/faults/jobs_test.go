@@ -18,9 +18,8 @@ import (
 // scenario is a Job whose final state must not depend on what happens to its controller. Its pods follow
 // a script by index and attempt.
 type scenario struct {
-	name string
-	// script returns the script of one run.
-	script func() kubelet.Script
+	name   string
+	script kubelet.Script
 	// run creates the Job with about n pods, and returns when it has ended.
 	run func(w *world.World, n int32)
 }
@@ -45,7 +44,7 @@ func quick(l kubelet.Life) kubelet.Life {
 	return l
 }
 
-func running() kubelet.Script { return kubelet.Always(kubelet.Run()) }
+var running = kubelet.Always(kubelet.Run())
 
 // byUser runs an action of a user. It retries, because the server may be restarting.
 func byUser(do func()) {
@@ -69,16 +68,14 @@ func ended(w *world.World) {
 // user, which counts as a failure too.
 const deletedOneIn = 50
 
-func regularScript() kubelet.Script {
-	return func(p kubelet.Pod) kubelet.Life {
-		switch {
-		case p.Attempt == 0 && p.Index%deletedOneIn == 7:
-			return kubelet.Run()
-		case p.Attempt == 0 && p.Index%runsTwice == 3:
-			return quick(kubelet.Fail(1))
-		}
-		return quick(kubelet.Succeed().After(worktime))
+func regularScript(p kubelet.Pod) kubelet.Life {
+	switch {
+	case p.Attempt == 0 && p.Index%deletedOneIn == 7:
+		return kubelet.Run()
+	case p.Attempt == 0 && p.Index%runsTwice == 3:
+		return quick(kubelet.Fail(1))
 	}
+	return quick(kubelet.Succeed().After(worktime))
 }
 
 func runRegular(w *world.World, n int32) {
@@ -101,18 +98,16 @@ func runRegular(w *world.World, n int32) {
 
 // With a backoff limit per index some indexes fail once, some exceed their limit, some fail
 // because of an exit code, and some because of a disruption, which does not count.
-func perIndexScript() kubelet.Script {
-	return func(p kubelet.Pod) kubelet.Life {
-		switch first := p.Attempt == 0; {
-		case p.Index%20 == 3 && first, p.Index%20 == 5:
-			return quick(kubelet.Fail(1))
-		case p.Index%20 == 7:
-			return quick(kubelet.Fail(fatal))
-		case p.Index%20 == 9 && first:
-			return quick(kubelet.Fail(1).Disrupted())
-		}
-		return quick(kubelet.Succeed().After(worktime))
+func perIndexScript(p kubelet.Pod) kubelet.Life {
+	switch first := p.Attempt == 0; {
+	case p.Index%20 == 3 && first, p.Index%20 == 5:
+		return quick(kubelet.Fail(1))
+	case p.Index%20 == 7:
+		return quick(kubelet.Fail(fatal))
+	case p.Index%20 == 9 && first:
+		return quick(kubelet.Fail(1).Disrupted())
 	}
+	return quick(kubelet.Succeed().After(worktime))
 }
 
 func runPerIndex(w *world.World, n int32) {
@@ -121,13 +116,11 @@ func runPerIndex(w *world.World, n int32) {
 }
 
 // Without indexes, only the UID of a pod shows whether it was counted.
-func countedScript() kubelet.Script {
-	return func(p kubelet.Pod) kubelet.Life {
-		if p.Attempt%runsTwice == 3 {
-			return quick(kubelet.Fail(1))
-		}
-		return quick(kubelet.Succeed().After(worktime))
+func countedScript(p kubelet.Pod) kubelet.Life {
+	if p.Attempt%runsTwice == 3 {
+		return quick(kubelet.Fail(1))
 	}
+	return quick(kubelet.Succeed().After(worktime))
 }
 
 func runCounted(w *world.World, n int32) {
