@@ -125,15 +125,10 @@ func newHistory(t *testing.T, r *rand.Rand) *history {
 			t.Fatalf("JobSet refuses a generated set: %v", err)
 		}
 	}
-	prepared := func(p *group.Policy) *group.Decider {
-		d, err := group.NewDecider(p)
-		NoError(t, err)
-		return d
-	}
 	policy := policyOf(set)
-	h := &history{Rand: r, set: set, decider: prepared(policy), failed: map[group.Member]*batchv1.Job{}}
+	h := &history{Rand: r, set: set, decider: Must(group.NewDecider(policy)), failed: map[group.Member]*batchv1.Job{}}
 	for i := range policy.Rules {
-		h.rules = append(h.rules, prepared(&group.Policy{Budgets: policy.Budgets, Rules: policy.Rules[i : i+1]}))
+		h.rules = append(h.rules, Must(group.NewDecider(&group.Policy{Budgets: policy.Budgets, Rules: policy.Rules[i : i+1]})))
 	}
 	return h
 }
@@ -216,9 +211,8 @@ func (d *decision) count(s *v1alpha2.JobSetStatus) {
 }
 
 // ours decides with package group.
-func (h *history) ours(t *testing.T, failures []group.Failure) (decision, group.Decision) {
-	got, err := h.decider.Decide(h.state, failures, start.Add(time.Hour))
-	NoError(t, err)
+func (h *history) ours(failures []group.Failure) (decision, group.Decision) {
+	got := Must(h.decider.Decide(h.state, failures, start.Add(time.Hour)))
 	h.state = got.State
 	return decisionOf(h.set, &got), got
 }
@@ -310,9 +304,8 @@ func (h *history) step(t *testing.T, seen map[string]int) bool {
 	slices.SortFunc(failed, func(a, b *batchv1.Job) int { return strings.Compare(a.Name, b.Name) })
 	h.Shuffle(len(failed), func(i, j int) { failed[i], failed[j] = failed[j], failed[i] })
 	status, state := h.set.Status.DeepCopy(), h.state
-	theirs, err := h.theirs(failed)
-	NoError(t, err)
-	ours, got := h.ours(t, failures)
+	theirs := Must(h.theirs(failed))
+	ours, got := h.ours(failures)
 	for what, holds := range map[string]bool{"unreadable rules": h.unreadable(), "several rules match": len(matching) > 1, "several failures": len(failures) > 1,
 		"used-up budget": ours.reason == constants.ReachedMaxRestartsReason, "failures of the same second": same, ours.reason: true} {
 		if holds {
@@ -326,10 +319,8 @@ func (h *history) step(t *testing.T, seen map[string]int) bool {
 		for i := range failures {
 			failures[i].Reason = strings.Replace(failures[i].Reason, "PodFailurePolicy_", "Other_", 1)
 		}
-		if theirs, err = h.theirs(failed); err != nil {
-			t.Fatal(err)
-		}
-		if ours, _ = h.ours(t, failures); ours != theirs {
+		theirs = Must(h.theirs(failed))
+		if ours, _ = h.ours(failures); ours != theirs {
 			t.Fatalf("ours %+v\ntheirs %+v\nfailures %+v\npolicy %+v", ours, theirs, failures, h.set.Spec.FailurePolicy)
 		}
 		if granular {

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	"sigs.k8s.io/jobset/pkg/constants"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/jobset"
 )
 
@@ -75,9 +76,7 @@ func TestReasonsThatNameTheRule(t *testing.T) {
 		{"PodFailurePolicy_Y", 1, byMessage, restart},
 	} {
 		set := setWith(tc.rule)
-		if err := jobset.Validate(set); err != nil {
-			t.Fatal(err)
-		}
+		NoError(t, jobset.Validate(set))
 		message := fmt.Sprint("Container main for pod ns/job-1 failed with exit code 2 matching FailJob rule at index ", tc.policyRule)
 		got, last := run(t, set, failedJob(tc.reason, message))
 		failed := got.Status.TerminalState == string(v1alpha2.JobSetFailed)

@@ -68,11 +68,9 @@ func newWorld(t *testing.T, set *v1alpha2.JobSet) world {
 	scheme := runtime.NewScheme()
 	err := errors.Join(batchv1.AddToScheme(scheme), corev1.AddToScheme(scheme), v1alpha2.AddToScheme(scheme))
 	w.cache = w.server.NewCache(scheme)
-	var errLive, errCached error
-	w.live, errLive = w.server.Client("test", scheme, nil)
-	w.cached, errCached = w.server.Client("test", scheme, w.cache)
-	err = errors.Join(err, errLive, errCached, controllers.SetupJobSetIndexes(quiet, w.cache), w.live.Create(quiet, w.set))
-	NoError(t, err)
+	w.live = Must(w.server.Client("test", scheme, nil))
+	w.cached = Must(w.server.Client("test", scheme, w.cache))
+	NoError(t, errors.Join(err, controllers.SetupJobSetIndexes(quiet, w.cache), w.live.Create(quiet, w.set)))
 	return w
 }
 

@@ -9,6 +9,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	"sigs.k8s.io/jobset/pkg/constants"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/jobset"
 )
 
@@ -16,10 +17,7 @@ import (
 // test/kubernetes/conformance/sync.TestConditions compares with Kubernetes. A pattern here matches exactly the listed
 // causes, and the webhook accepts it.
 func TestMessagePatterns(t *testing.T) {
-	text, err := os.ReadFile("../../../../docs/conditions.tsv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := Must(os.ReadFile("../../../../docs/conditions.tsv"))
 	messages := map[string]string{}
 	for line := range strings.Lines(string(text)) {
 		if f := strings.Split(strings.TrimSuffix(line, "\n"), "\t"); f[1] == string(batchv1.JobFailed) {
