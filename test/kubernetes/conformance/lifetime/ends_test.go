@@ -99,7 +99,7 @@ func (p *plan) explain(t *rapid.T, want *life) string {
 
 // live returns the life of the Job of a plan.
 func (p *plan) live(t *rapid.T, controller lifeController) *life {
-	l := newLife(t, p, controller)
+	l := newLife(p, controller)
 	if !l.run(48 * time.Hour) {
 		t.Fatalf("%T: the Job does not end\n%s", controller, l.story)
 	}

@@ -23,7 +23,7 @@ func TestHandover(t *testing.T) {
 		p := drawPlan(t)
 		h := &handover{plan: p, dice: rand.New(rand.NewPCG(p.seed, 1)), reach: r}
 		h.next()
-		l := newLife(t, p, h)
+		l := newLife(p, h)
 		c := &counted{failed: uids{}, succeeded: uids{}}
 		changed := l.Watch
 		l.Watch = func(s cluster.Step) {

@@ -13,8 +13,8 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"pgregory.net/rapid"
 
+	"github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
@@ -103,11 +103,8 @@ func (l *life) wrote() { l.written = append(l.written, statusWrite{l.Now, &l.Job
 // mostTurns is above the turns of any life that makes progress.
 const mostTurns = 200_000
 
-func newLife(t rapid.TB, p *plan, controller lifeController) *life {
-	c, err := cluster.New(p.job, jobtest.Noon())
-	if err != nil {
-		t.Fatal(err)
-	}
+func newLife(p *plan, controller lifeController) *life {
+	c := podtest.Must(cluster.New(p.job, jobtest.Noon()))
 	l := &life{
 		Cluster: c, plan: p, controller: controller, next: c.Now,
 		job: c.Job(), shown: map[types.UID]*corev1.Pod{}, made: map[int]int{},
@@ -369,8 +366,8 @@ func TestProgress_whileCreationsGoOn(t *testing.T) {
 				job: job, seed: 7, delay: test.delay, succeeds: test.succeeds, attempts: int(many),
 				slowest: test.slowest, limits: real.Limits{MaxCreateDelete: test.atOnce},
 			}
-			us, them := newLife(t, p, newJobfateSide(p, 0)), &kubernetesSide{limits: p.limits}
-			kubernetes := newLife(t, p, them)
+			us, them := newLife(p, newJobfateSide(p, 0)), &kubernetesSide{limits: p.limits}
+			kubernetes := newLife(p, them)
 			for _, l := range []*life{us, kubernetes} {
 				if l.run(hour) || len(l.Pods()) == 0 || len(l.Pods()) >= int(many) {
 					t.Fatalf("%T has created %d pods, want the creations to go on", l.controller, len(l.Pods()))

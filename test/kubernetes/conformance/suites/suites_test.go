@@ -13,11 +13,8 @@ import (
 
 // Kubernetes' unit tests have the results that docs/compatibility.md lists.
 func TestUnit(t *testing.T) {
-	r, err := pinned(t.Context())
-	NoError(t, err)
-	sections, err := suites["unit"](t.Context(), r)
-	NoError(t, err)
-	for _, s := range sections {
+	r := Must(pinned(t.Context()))
+	for _, s := range Must(suites["unit"](t.Context(), r)) {
 		if err := s.update(r, false); err != nil {
 			t.Errorf("go -C test/kubernetes run ./conformance/suites -write unit writes the current results; %v", err)
 		}
@@ -27,10 +24,8 @@ func TestUnit(t *testing.T) {
 // The files that adapt our controller to the integration tests compile. Only make soak runs these
 // tests.
 func TestIntegration_compiles(t *testing.T) {
-	r, err := pinned(t.Context())
-	NoError(t, err)
-	overlay, err := r.forIntegration(t.Context(), t.TempDir())
-	NoError(t, err)
+	r := Must(pinned(t.Context()))
+	overlay := Must(r.forIntegration(t.Context(), t.TempDir()))
 	if _, err := toolchain("").output(t.Context(), r.module, "build", "-overlay", overlay, "-mod=mod", "-modfile", r.modfile, "./conformance/suites/integration/controller"); err != nil {
 		t.Error(err)
 	}

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobfate/jobfate/decide"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/real"
 )
 
@@ -54,10 +55,7 @@ func TestDivergence_adoptionOfAPodThatIsGone(t *testing.T) {
 	if them.Failed || len(them.Creations) != 2 {
 		t.Errorf("the real controller: got %d creations and failed=%v, want 2 and no failure", len(them.Creations), them.Failed)
 	}
-	first, err := decide.Job(c.snapshot, caseOf(c).JobfateOptions()...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := Must(decide.Job(c.snapshot, caseOf(c).JobfateOptions()...))
 	if len(first.Claim) != 1 || len(first.Create) != 1 {
 		t.Errorf("jobfate: got %d claims and %d creations, want 1 of each", len(first.Claim), len(first.Create))
 	}

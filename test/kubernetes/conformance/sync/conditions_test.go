@@ -87,9 +87,7 @@ func TestConditions(t *testing.T) {
 	if *writeConditions {
 		NoError(t, os.WriteFile(conditionsFile, []byte(out.String()), 0o644))
 	}
-	listed, err := os.ReadFile(conditionsFile)
-	NoError(t, err)
-	if diff := cmp.Diff(string(listed), out.String()); diff != "" {
+	if diff := cmp.Diff(string(Must(os.ReadFile(conditionsFile))), out.String()); diff != "" {
 		t.Errorf("docs/conditions.tsv (-listed +found):\n%s", diff)
 	}
 }

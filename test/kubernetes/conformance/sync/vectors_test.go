@@ -16,8 +16,7 @@ import (
 // TestVectors checks every case of the folder test/vectors against the schema, and that make vectors would write the same:
 // both sides still have the outcomes of the case. It also checks that each divergence has a case.
 func TestVectors(t *testing.T) {
-	schema, err := jsonschema.NewCompiler().Compile(filepath.Join(vectorsDir, "schema.json"))
-	NoError(t, err)
+	schema := Must(jsonschema.NewCompiler().Compile(filepath.Join(vectorsDir, "schema.json")))
 	var shown []string
 	for line, err := range vectors.Lines(vectorsDir) {
 		NoError(t, err)
