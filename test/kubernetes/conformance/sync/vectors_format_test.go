@@ -104,7 +104,11 @@ func outcomeOf(o *outcome) *vectors.Outcome {
 	}
 	var writes vectors.Writes
 	for _, c := range slices.Concat(o.Claims, o.Deletions, o.Creations, o.Statuses[:o.storedFirst()], o.Strips, o.Statuses[o.storedFirst():]) {
-		writes.Add(writeOf(c))
+		w := vectors.Write{Verb: vectors.Verb(c.Kind), Pod: c.Pod, Patch: vectors.PatchOf([]byte(c.Patch)), Status: c.Status}
+		if c.Kind == real.Create {
+			w.Pod, w.New = "", vectors.NewPodOf(c.Object)
+		}
+		writes.Add(w)
 	}
 	for _, pod := range o.Freed {
 		writes.Add(vectors.Write{Verb: vectors.Free, Pod: pod})
@@ -128,14 +132,6 @@ func (o *outcome) storedFirst() int {
 		return len(o.Statuses)
 	}
 	return o.StoredFirst
-}
-
-func writeOf(c call) vectors.Write {
-	w := vectors.Write{Verb: vectors.Verb(c.Kind), Pod: c.Pod, Patch: vectors.PatchOf([]byte(c.Patch)), Status: c.Status}
-	if c.Kind == real.Create {
-		w.Pod, w.New = "", vectors.NewPodOf(c.Object)
-	}
-	return w
 }
 
 // answer adds the outcomes of both sides and the names of the divergences to a case. It fails if the
