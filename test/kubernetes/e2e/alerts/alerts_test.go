@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/jobfate/jobfate/controller/live/kubelet"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/test/kubernetes/e2e/proxy"
 	"github.com/jobfate/jobfate/test/kubernetes/e2e/server"
 	"github.com/jobfate/jobfate/test/kubernetes/e2e/world"
@@ -94,14 +95,12 @@ func TestAlerts(t *testing.T) {
 // readRules returns the alerts in the format of Prometheus, without the custom resource.
 func readRules(t *testing.T) []byte {
 	t.Helper()
-	manifest, err := os.ReadFile("../../../../controller/jobfate-controller/deploy/alerts.yaml")
-	world.Must(t, err)
+	manifest := Must(os.ReadFile("../../../../controller/jobfate-controller/deploy/alerts.yaml"))
 	var resource struct {
 		Spec map[string]any `json:"spec"`
 	}
 	world.Must(t, yaml.Unmarshal(manifest, &resource))
-	rules, err := yaml.Marshal(resource.Spec)
-	world.Must(t, err)
+	rules := Must(yaml.Marshal(resource.Spec))
 	for _, s := range stories {
 		if !strings.Contains(string(rules), "alert: "+s.alert) {
 			t.Errorf("there is no alert %s", s.alert)
@@ -146,11 +145,10 @@ func (s series) check(t *testing.T, rules []byte, alert string) {
 		input = append(input, map[string]string{"series": name, "values": strings.Join(values, " ")})
 	}
 	folder := t.TempDir()
-	file, err := yaml.Marshal(map[string]any{
+	file := Must(yaml.Marshal(map[string]any{
 		"rule_files": []string{"rules.yaml"}, "evaluation_interval": "1m",
 		"tests": []any{map[string]any{"interval": "1m", "input_series": input, "promql_expr_test": []any{test}}},
-	})
-	world.Must(t, err)
+	}))
 	for name, content := range map[string][]byte{"rules.yaml": rules, "test.yaml": file} {
 		world.Must(t, os.WriteFile(filepath.Join(folder, name), content, 0o600))
 	}

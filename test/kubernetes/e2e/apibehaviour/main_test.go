@@ -48,10 +48,8 @@ func TestMain(m *testing.M) {
 }
 
 func TestScripts(t *testing.T) {
-	all, err := behaviour.Scripts()
-	NoError(t, err)
 	rows := 0
-	for _, script := range all {
+	for _, script := range Must(behaviour.Scripts()) {
 		answers := map[string][]string{}
 		for _, row := range script.Rows {
 			rows++

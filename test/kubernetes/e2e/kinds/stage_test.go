@@ -20,6 +20,7 @@ import (
 
 	"github.com/jobfate/jobfate/controller/live/kubelet"
 	"github.com/jobfate/jobfate/group"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/test/kubernetes/e2e/server"
 	"github.com/jobfate/jobfate/test/kubernetes/e2e/world"
@@ -143,9 +144,7 @@ func TestMain(m *testing.M) {
 // read reads a sample of an example.
 func read(t *testing.T, file string) *unstructured.Unstructured {
 	t.Helper()
-	text, err := os.ReadFile("../../../../examples/" + file)
-	must(t, err)
 	object := &unstructured.Unstructured{}
-	must(t, yaml.Unmarshal(text, &object.Object))
+	must(t, yaml.Unmarshal(Must(os.ReadFile("../../../../examples/"+file)), &object.Object))
 	return object
 }

@@ -1,7 +1,6 @@
 package kinds
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -18,6 +17,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/jobfate/jobfate/controller/live/kubelet"
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/test/kubernetes/e2e/observe"
 	"github.com/jobfate/jobfate/test/kubernetes/e2e/server"
@@ -126,9 +126,7 @@ func TestPage(t *testing.T) {
 	t.Parallel()
 	_, err := api.Apply(t.Context(), "", "e2e/kinds/testdata/crd.yaml")
 	must(t, err)
-	page, err := os.ReadFile("../../../../docs/adopting.md")
-	must(t, err)
-	_, section, _ := strings.Cut(string(page), "\n## A kind of your own\n")
+	_, section, _ := strings.Cut(string(Must(os.ReadFile("../../../../docs/adopting.md"))), "\n## A kind of your own\n")
 	_, code, _ := strings.Cut(section, "```go\n")
 	code, _, ok := strings.Cut(code, "```\n")
 	const version = "ResourceVersion: r.ResourceVersion"
@@ -151,11 +149,9 @@ func runSuite(t *testing.T, name, code string) (batchv1.JobStatus, string) {
 	t.Helper()
 	file, overlay := filepath.Join(t.TempDir(), "page.go"), filepath.Join(t.TempDir(), "overlay.json")
 	must(t, os.WriteFile(file, []byte(imports+code), 0o644))
-	dir, err := filepath.Abs("testdata/page")
-	must(t, err)
-	text, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(dir, "page.go"): file}})
-	must(t, err)
-	must(t, os.WriteFile(overlay, text, 0o644))
+	dir := Must(filepath.Abs("testdata/page"))
+	text := ToJSON(map[string]any{"Replace": map[string]string{filepath.Join(dir, "page.go"): file}})
+	must(t, os.WriteFile(overlay, []byte(text), 0o644))
 	program, err := server.BuildMain(t.Context(), dir, "-overlay", overlay)
 	must(t, err)
 

@@ -15,8 +15,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/yaml"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/test/kubernetes/e2e/server"
-	"github.com/jobfate/jobfate/test/kubernetes/e2e/world"
 )
 
 // anyFields stands for fields that the case does not name.
@@ -26,9 +26,7 @@ const anyFields = "?"
 // rejects.
 func changesOf(t *testing.T, file string, least int) (all []change) {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	world.Must(t, err)
-	for _, line := range strings.Split(strings.TrimSpace(string(text)), "\n")[1:] {
+	for _, line := range strings.Split(strings.TrimSpace(string(Must(os.ReadFile(file)))), "\n")[1:] {
 		f := append(strings.Split(line, "\t"), "", "")
 		all = append(all, change{f[0], f[1], cmp.Or(strings.ReplaceAll(f[2], `\n`, "\n"), " => "), f[3]})
 	}
@@ -129,9 +127,7 @@ func (k tool) command() string {
 // created returns a manifest of cmd/testdata/creations with the change.
 func (c change) created(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile("../../../../cmd/testdata/creations/" + c.job + ".yaml")
-	world.Must(t, err)
-	return c.change(t, string(text))
+	return c.change(t, string(Must(os.ReadFile("../../../../cmd/testdata/creations/"+c.job+".yaml"))))
 }
 
 // create validates all manifests at once.
@@ -159,10 +155,9 @@ func (k tool) create(command string, texts []string) (all []verdict) {
 func (k tool) post(text string) (v verdict) {
 	k.Helper()
 	var object struct{ Kind string }
-	body, err := yaml.YAMLToJSON([]byte(text))
-	k.must(err)
+	body := Must(yaml.YAMLToJSON([]byte(text)))
 	k.must(json.Unmarshal(body, &object))
-	err = api.Client.BatchV1().RESTClient().Post().Namespace(k.namespace).Resource(strings.ToLower(object.Kind)+"s").
+	err := api.Client.BatchV1().RESTClient().Post().Namespace(k.namespace).Resource(strings.ToLower(object.Kind)+"s").
 		Param("dryRun", "All").Param("fieldValidation", "Strict").Body(body).Do(k.Context()).Error()
 	var status *apierrors.StatusError
 	switch {

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"sigs.k8s.io/yaml"
 
+	. "github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/test/kubernetes/e2e/world"
 )
 
@@ -54,7 +55,7 @@ func TestValidate_updates(t *testing.T) {
 		if state.created {
 			how = "create"
 		}
-		k.mustRun(how, "-f", k.write(name+".yaml", manifestOf(t, name)))
+		k.mustRun(how, "-f", k.write(name+".yaml", manifestOf(name)))
 		job := k.job(name)
 		if state.status != "" {
 			k.must(yaml.Unmarshal([]byte(state.status), &job.Status))
@@ -67,7 +68,7 @@ func TestValidate_updates(t *testing.T) {
 		t.Run(c.job+"/"+c.reason, func(t *testing.T) {
 			t.Parallel()
 			k := k.of(t)
-			file := k.write("manifest.yaml", c.change(t, manifestOf(t, c.job)))
+			file := k.write("manifest.yaml", c.change(t, manifestOf(c.job)))
 			answers := k.validate(c.job, file)
 			k.compare(answers, "apply", file, c.want)
 			k.compare(answers, "replace", file, "")
@@ -77,9 +78,7 @@ func TestValidate_updates(t *testing.T) {
 			}
 			job := live[c.job].DeepCopy()
 			job.ManagedFields, job.ResourceVersion = nil, ""
-			shown, err := yaml.Marshal(job)
-			k.must(err)
-			file = k.write("shown.yaml", c.change(t, string(shown)))
+			file = k.write("shown.yaml", c.change(t, string(Must(yaml.Marshal(job)))))
 			answers = k.validate(c.job, file)
 			k.compare(answers, "apply", file, "")
 			k.compare(answers, "replace", file, "")
@@ -96,9 +95,7 @@ func TestValidate_cronJobUpdates(t *testing.T) {
 	cron, err := api.Client.BatchV1().CronJobs(k.namespace).Get(t.Context(), "cron", metav1.GetOptions{})
 	k.must(err)
 	cron.TypeMeta, cron.ManagedFields = metav1.TypeMeta{APIVersion: "batch/v1", Kind: "CronJob"}, nil
-	stored, err := yaml.Marshal(cron)
-	k.must(err)
-	old := k.write("old.yaml", string(stored))
+	old := k.write("old.yaml", string(Must(yaml.Marshal(cron))))
 	for _, c := range []change{
 		{"nothing", "cron", " => ", ""},
 		{"the schedule", "cron", `"*/5 => "*/7`, ""},
@@ -136,22 +133,15 @@ func (c change) change(t *testing.T, text string) string {
 		}
 		return strings.Replace(text, old, now, 1)
 	}
-	job, err := yaml.YAMLToJSON([]byte(text))
-	world.Must(t, err)
-	patch, err := yaml.YAMLToJSON([]byte(c.by))
-	world.Must(t, err)
-	changed, err := strategicpatch.StrategicMergePatch(job, patch, batchv1.Job{})
-	world.Must(t, err)
-	return string(changed)
+	job, patch := Must(yaml.YAMLToJSON([]byte(text))), Must(yaml.YAMLToJSON([]byte(c.by)))
+	return string(Must(strategicpatch.StrategicMergePatch(job, patch, batchv1.Job{})))
 }
 
 // manifestOf returns the manifest of a Job of states.
-func manifestOf(t *testing.T, name string) string {
-	t.Helper()
+func manifestOf(name string) string {
 	file := states[name].file
-	text, err := os.ReadFile("testdata/updates/" + file + ".yaml")
-	world.Must(t, err)
-	return strings.Replace(string(text), "name: "+file+"\n", "name: "+name+"\n", 1)
+	text := string(Must(os.ReadFile("testdata/updates/" + file + ".yaml")))
+	return strings.Replace(text, "name: "+file+"\n", "name: "+name+"\n", 1)
 }
 
 // tool runs kubectl and the plugin.
@@ -249,8 +239,7 @@ func (k tool) output(program string, args ...string) ([]answer, int) {
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	text, err := cmd.Output()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
+	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
 		k.Fatal(err)
 	}
 	var out struct{ Jobs []answer }

@@ -28,13 +28,11 @@ func TestReady_withoutACertificate(t *testing.T) {
 func TestRelease(t *testing.T) {
 	want := "v" + *release
 	if *release == "" {
-		own, err := os.ReadFile("../../go.mod")
-		NoError(t, err)
+		own := Must(os.ReadFile("../../go.mod"))
 		want = regexp.MustCompile(`k8s\.io/kubernetes (v\S+)`).FindStringSubmatch(string(own))[1]
 	}
 	for _, program := range []string{api.apiProgram, api.collector.program} {
-		info, err := buildinfo.ReadFile(program)
-		NoError(t, err)
+		info := Must(buildinfo.ReadFile(program))
 		Same(t, "the version of "+info.Path, info.Main.Version, want)
 	}
 }
