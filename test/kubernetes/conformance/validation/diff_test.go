@@ -15,6 +15,7 @@ import (
 	"k8s.io/kubernetes/pkg/registry/batch/job"
 	"pgregory.net/rapid"
 
+	"github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/apiserver"
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/kubernetes"
 	"github.com/jobfate/jobfate/validation"
@@ -126,10 +127,7 @@ func TestStatusUpdate(t *testing.T) {
 		got := validation.StatusUpdate(changed, old, asReleased())
 		unchanged(t, "StatusUpdate", was, old)
 		unchanged(t, "StatusUpdate", now, changed)
-		want, err := realStatusUpdate(changed, old)
-		if err != nil {
-			t.Fatalf("%v", err)
-		}
+		want := podtest.Must(realStatusUpdate(changed, old))
 		seen.note(want)
 		got = errorsOf(answer(got))
 		compare(t, "StatusUpdate", got, errorsOf(realStatusRequest(changed, old)))

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/jobfate/jobfate/internal/podtest"
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/kubernetes"
 	"github.com/jobfate/jobfate/validation"
 	"github.com/jobfate/jobfate/validation/defaulting"
@@ -103,10 +104,7 @@ func TestMetadataOfUpdates(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			changed := old.DeepCopy()
 			edit(changed)
-			want, err := realUpdate(changed, old)
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := podtest.Must(realUpdate(changed, old))
 			got := answer(validation.Update(changed, old, asReleased()))
 			compare(t, "Update", errorsOf(got), errorsOf(want))
 			changed.Status.Active = 1

@@ -16,7 +16,6 @@ import (
 	"k8s.io/kubernetes/pkg/apis/batch"
 	batchvalidation "k8s.io/kubernetes/pkg/apis/batch/validation"
 	"k8s.io/kubernetes/pkg/registry/batch/job"
-	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/apiserver"
 	"github.com/jobfate/jobfate/test/kubernetes/conformance/kubernetes"
@@ -60,11 +59,9 @@ func declared(j *batch.Job, errs field.ErrorList) field.ErrorList {
 // returns why it is rejected.
 func realUpdate(j, old *batchv1.Job) (reasons []metav1.StatusCause, err error) {
 	now, was := withDefaults(j), withDefaults(old)
-	_, err = tolerant(func() field.ErrorList {
-		reasons = causes(rest.BeforeUpdate(job.Strategy, requestFor(j.Namespace), now, was))
-		return nil
+	return tolerant(func() []metav1.StatusCause {
+		return causes(rest.BeforeUpdate(job.Strategy, requestFor(j.Namespace), now, was))
 	})
-	return reasons, err
 }
 
 // withDefaults returns a Job whose pod template has the defaults, with which the API server compares it.
@@ -117,17 +114,8 @@ func realStatus(j *batchv1.Job) field.ErrorList {
 	return asSupported(batchvalidation.ValidateJobStatusUpdate(now, now.DeepCopy(), options), now)
 }
 
-// wantKnownPanic fails the test if the API server panics for another reason than the only one after
-// defaulting, a success policy without completions: success-policy-panic in docs/divergences.md.
-func wantKnownPanic(t rapid.TB, j *batchv1.Job, err error) {
-	t.Helper()
-	if j.Spec.SuccessPolicy == nil || j.Spec.Completions != nil {
-		t.Fatalf("%v: %s", err, readable(j))
-	}
-}
-
 // tolerant runs a validation of the API server, and returns a panic as an error.
-func tolerant(check func() field.ErrorList) (errs field.ErrorList, err error) {
+func tolerant[T any](check func() T) (errs T, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("the API server's validation panics: %v", r)
