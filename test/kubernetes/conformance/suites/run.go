@@ -50,7 +50,8 @@ func runTests(cmd *exec.Cmd) ([]result, error) {
 	}
 	results, rest, readErr := readEvents(out)
 	err = cmd.Wait()
-	if _, exited := errors.AsType[*exec.ExitError](err); exited && slices.ContainsFunc(results, func(r result) bool { return r.outcome == "fail" }) {
+	var status *exec.ExitError
+	if errors.As(err, &status) && slices.ContainsFunc(results, func(r result) bool { return r.outcome == "fail" }) {
 		err = nil // failed tests are a result
 	}
 	if err = errors.Join(readErr, err); err != nil {
