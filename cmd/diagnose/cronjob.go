@@ -179,8 +179,9 @@ var cronCauses = []Entry{
 		"has succeeded since", "See what the pods of the last Job wait for, if they do. If they only take longer " +
 		"than the schedule leaves, start them less often, or set spec.concurrencyPolicy to Forbid."},
 	{"DeadlineOutgrown", AttentionLost, "the last Job of a CronJob failed at its deadline, and the last ones that " +
-		"succeeded took almost as long", "Raise spec.jobTemplate.spec.activeDeadlineSeconds, and " +
-		"spec.activeDeadlineSeconds of a Job that still runs, which can change. See why the Jobs take so long. If the last one must still run: kubectl create job -n NAMESPACE NAME " +
+		"succeeded took almost as long", "Raise spec.jobTemplate.spec.activeDeadlineSeconds, and, before " +
+		"a Job that still runs reaches it, its own spec.activeDeadlineSeconds, which can change. See why the Jobs " +
+		"take so long. If the last one must run again, and none runs: kubectl create job -n NAMESPACE NAME " +
 		"--from=cronjob/CRONJOB."},
 	{"FailuresGone", AttentionLost, "the last Jobs of a CronJob have failed, and nothing is left of them",
 		"Keep failed Jobs longer (spec.failedJobsHistoryLimit, and spec.jobTemplate.spec.ttlSecondsAfterFinished), " +

@@ -276,6 +276,9 @@ func refused(parts ...string) func(*facts) found {
 			at, missing := timeOf(f.refusedBy), count(len(f.decision.Create), "pod")
 			c.text = missing + " cannot be created" + textIf(f.overdue(at), ", as of "+f.ago(at)) + ": " + f.refusal +
 				f.usage(f.refusal)
+			if server, _, _ := f.serverOf(hostsIn(f.refusal, false)); mentions(f.refusal, "call webhook") {
+				c.text = joined("; ", c.text, server)
+			}
 			c.evidence = []string{f.eventText(f.refusedBy)}
 			c.injected = f.injectedAt(f.refusal)
 		}

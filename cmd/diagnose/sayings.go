@@ -123,8 +123,8 @@ var sayings = slices.Concat([]saying{
 		"Look at the clock of node NODE (timedatectl, chronyc tracking)."},
 	{[]string{"certificate has expired", "certificate expired", "certificateexpired"},
 		"that the certificate of a server has expired",
-		"Renew the certificate of the server that the message names, there; if it has been renewed, the server may have " +
-			"to be restarted to use it. The Job is not at fault."},
+		"Renew the certificate of the server that the message names, there; if it has been renewed, the server may " +
+			"have to be restarted to use it. The Job is not at fault."},
 	{[]string{"pkix path", "signed by unknown authority", "certificate verify failed", "certificate_verify_failed",
 		"local issuer certificate", "self-signed certificate", "self signed certificate"},
 		"that it does not trust the certificate of a server",

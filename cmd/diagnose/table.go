@@ -184,7 +184,8 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 			"they match: whatever installs the webhook does both. The pod template is not at fault.",
 		job: refused("x509: ")},
 	{code: "WebhookUnavailable", means: "an admission webhook does not answer",
-		advice: "Look at the pods behind the webhook's service; the pod template is not at fault.",
+		advice: "Look at the pods behind the webhook's service; the pod template is not at fault. Once they answer, " +
+			"the controller creates the pods by itself.",
 		job:    refused("failed calling webhook", "failed to call webhook")},
 	{code: "WebhookRefused", means: "an event says that an admission webhook rejects new pods",
 		advice: "Fix what the webhook names in the pod template, or the webhook." + templateAdvice,
