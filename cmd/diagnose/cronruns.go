@@ -61,7 +61,7 @@ func (c *cronFacts) ends() {
 
 // gone says how many of the last Jobs have failed, by the events, if none of them is given; without an event, none has.
 func (c *cronFacts) gone() (last *corev1.Event, text string) {
-	n := 0
+	n, said := 0, ""
 	if c.jobs == nil {
 		return nil, ""
 	}
@@ -75,13 +75,26 @@ func (c *cronFacts) gone() (last *corev1.Event, text string) {
 		if condition != string(batchv1.JobFailed) || given || c.succeededAfter(timeOf(e)) {
 			break
 		}
-		last, n = cmp.Or(last, e), n+1
+		last, n, said = cmp.Or(last, e), n+1, cmp.Or(said, c.warned(name))
 	}
 	ttl, success := c.of.Spec.JobTemplate.Spec.TTLSecondsAfterFinished, c.of.Status.LastSuccessfulTime
 	return last, joined("; ", either(n == 1, "the last Job has", fmt.Sprintf("the last %d Jobs have", n))+
-		" failed, as events say, and nothing is left", textIf(ttl != nil, fmt.Sprintf(
+		" failed, as events say, and nothing is left", said, textIf(ttl != nil, fmt.Sprintf(
 		"spec.jobTemplate.spec.ttlSecondsAfterFinished is %d", *cmp.Or(ttl, new(int32)))),
 		textIf(success != nil, "the last success was "+c.lasting(cmp.Or(success, &metav1.Time{}).Time)+" ago"))
+}
+
+// warned returns what the last warning about a pod of a Job says; empty if there is none.
+func (c *cronFacts) warned(job string) string {
+	last := &corev1.Event{}
+	for _, name := range c.podsOf[key{"Job", c.of.Namespace, job}] {
+		e := lastEvent(c.byKey[key{"Pod", c.of.Namespace, name}], isWarning)
+		if e != nil && timeOf(e).After(timeOf(last)) {
+			last = e
+		}
+	}
+	return joined(": ", textIf(last.Reason != "", "the last warning about its pod "+last.InvolvedObject.Name), last.Reason,
+		oneLine(last.Message))
 }
 
 // outgrown says that the last Jobs failed at their deadline, and that those which succeeded before took almost as long,
@@ -224,5 +237,6 @@ func (c *cronFacts) usual() (long time.Duration, says string) {
 // podless reports whether the first active Job has had no pod.
 func (c *cronFacts) podless() bool {
 	job := firstOf(c.Runs, func(job *batchv1.Job) bool { return job.Name == c.of.Status.Active[0].Name })
-	return job != nil && job.Status.Active+job.Status.Succeeded+job.Status.Failed == 0
+	status := cmp.Or(job, &batchv1.Job{}).Status
+	return job != nil && status.Active+status.Succeeded+status.Failed+*cmp.Or(status.Terminating, new(int32)) == 0
 }

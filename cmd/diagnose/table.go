@@ -186,7 +186,7 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 	{code: "WebhookUnavailable", means: "an admission webhook does not answer",
 		advice: "Look at the pods behind the webhook's service; the pod template is not at fault. Once they answer, " +
 			"the controller creates the pods by itself.",
-		job:    refused("failed calling webhook", "failed to call webhook")},
+		job: refused("failed calling webhook", "failed to call webhook")},
 	{code: "WebhookRefused", means: "an event says that an admission webhook rejects new pods",
 		advice: "Fix what the webhook names in the pod template, or the webhook." + templateAdvice,
 		job:    refused("admission webhook", "calling webhook")},
