@@ -93,8 +93,8 @@ func (c *cronFacts) warned(job string) string {
 			last = e
 		}
 	}
-	return joined(": ", textIf(last.Reason != "", "the last warning about its pod "+last.InvolvedObject.Name), last.Reason,
-		oneLine(last.Message))
+	return joined(": ", textIf(last.Reason != "", "the last warning about its pod "+last.InvolvedObject.Name),
+		last.Reason, oneLine(last.Message))
 }
 
 // outgrown says that the last Jobs failed at their deadline, and that those which succeeded before took almost as long,

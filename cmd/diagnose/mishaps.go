@@ -131,7 +131,8 @@ var mishaps = slices.Concat([]mishap{
 		"Use nodes that stay: of a node that is interrupted (spot), expired or repaired, no annotation keeps a pod. " +
 			"With a rule of spec.podFailurePolicy that ignores DisruptionTarget, this is no failure, and a new pod " +
 			"starts.",
-		ofGone(func(e *corev1.Event) bool { return mentions(e.Message, "Forceful Termination", "Spot") })}, // of Karpenter
+		// Karpenter says "Forceful Termination" of a node that is interrupted.
+		ofGone(func(e *corev1.Event) bool { return mentions(e.Message, "Forceful Termination", "Spot") })},
 	{"its pods, which are gone, were evicted from a node that an autoscaler removed",
 		"Keep the node while the pod runs: annotations cluster-autoscaler.kubernetes.io/safe-to-evict: \"false\" and " +
 			"karpenter.sh/do-not-disrupt: \"true\" in the pod template. With a rule of spec.podFailurePolicy that " +
