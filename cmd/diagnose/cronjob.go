@@ -184,8 +184,9 @@ var cronCauses = []Entry{
 		"take so long. If the last one must run again, and none runs: kubectl create job -n NAMESPACE NAME " +
 		"--from=cronjob/CRONJOB."},
 	{"FailuresGone", AttentionLost, "the last Jobs of a CronJob have failed, and nothing is left of them",
-		"Keep failed Jobs longer (spec.failedJobsHistoryLimit, and spec.jobTemplate.spec.ttlSecondsAfterFinished), " +
-			"so that the next one can be read, or look where logs are kept."},
+		"Mend what the warning names, if one is left. Keep failed Jobs longer (spec.failedJobsHistoryLimit, and " +
+			"spec.jobTemplate.spec.ttlSecondsAfterFinished), so that the next one can be read, or look where logs " +
+			"are kept."},
 	{"RunsFail", AttentionLost, "the last Job of a CronJob that has ended has failed", "See why that Job failed."},
 	{"Scheduled", AttentionNone, "a CronJob creates its Jobs by its schedule", ""},
 }

@@ -77,10 +77,12 @@ func (c *cronFacts) gone() (last *corev1.Event, text string) {
 		}
 		last, n, said = cmp.Or(last, e), n+1, cmp.Or(said, c.warned(name))
 	}
-	ttl, success := c.of.Spec.JobTemplate.Spec.TTLSecondsAfterFinished, c.of.Status.LastSuccessfulTime
+	kept, ttl := c.of.Spec.FailedJobsHistoryLimit, c.of.Spec.JobTemplate.Spec.TTLSecondsAfterFinished
+	success := c.of.Status.LastSuccessfulTime
 	return last, joined("; ", either(n == 1, "the last Job has", fmt.Sprintf("the last %d Jobs have", n))+
-		" failed, as events say, and nothing is left", said, textIf(ttl != nil, fmt.Sprintf(
-		"spec.jobTemplate.spec.ttlSecondsAfterFinished is %d", *cmp.Or(ttl, new(int32)))),
+		" failed, as events say, and nothing is left", said,
+		textIf(*cmp.Or(kept, new(int32(1))) == 0, "spec.failedJobsHistoryLimit is 0"), textIf(ttl != nil, fmt.Sprintf(
+			"spec.jobTemplate.spec.ttlSecondsAfterFinished is %d", *cmp.Or(ttl, new(int32)))),
 		textIf(success != nil, "the last success was "+c.lasting(cmp.Or(success, &metav1.Time{}).Time)+" ago"))
 }
 
