@@ -27,7 +27,7 @@ var imported = []struct {
 
 // rehearse uses the release as its users do, from nothing but its proxy and the public one: each
 // package in a module of its own with the oldest Go and the oldest libraries; the packages of each module
-// in one module with the newest; a clone in the place of the library; and every go get and go install of
+// in one module, also with the newest; a clone in the place of the library; and every go get and go install of
 // the documents.
 func (r *release) rehearse(newest []string) {
 	r.plug()
@@ -39,9 +39,10 @@ func (r *release) rehearse(newest []string) {
 		mod := must(os.ReadFile(r.path("repository", m.module, "go.mod")))
 		oldest := "go" + must(modfile.ParseLax("go.mod", mod, nil)).Go.Version
 		for _, p := range m.packages {
-			do(func() { r.use(user{m.module, []string{p}, oldest, nil}) })
+			do(func() { r.use(user{m.module, []string{p}, oldest, nil}, "go", "list", "-deps") })
 		}
-		do(func() { r.use(user{m.module, m.packages, "local", newest}) })
+		do(func() { r.use(user{m.module, m.packages, oldest, nil}, r.path("typecheck"), ".") })
+		do(func() { r.use(user{m.module, m.packages, "local", newest}, r.path("typecheck"), ".") })
 	}
 	do(r.replace)
 	lines := r.lines()
@@ -63,8 +64,9 @@ type user struct {
 // library returns the import path of a folder.
 func library(folder string) string { return strings.TrimSuffix(ours+"/"+folder, "/") }
 
-func (r *release) use(u user) {
-	folder := filepath.Join("users", u.toolchain, library(u.packages[0]))
+// use makes a user, and runs a command that checks it.
+func (r *release) use(u user, checks ...string) {
+	folder := filepath.Join("users", u.toolchain, filepath.Base(checks[0]), library(u.packages[0]))
 	run := r.empty(folder, u.toolchain)
 	run("go", "mod", "init", "example.com/user")
 	source := "package user\n\n"
@@ -80,7 +82,7 @@ func (r *release) use(u user) {
 	if len(u.upgrades) > 0 { // all packages of a module: what each of them vendors is among it
 		run("go", "mod", "vendor")
 	}
-	run(r.path("typecheck"), ".")
+	run(checks...)
 	r.used.Add(1)
 }
 
