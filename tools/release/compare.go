@@ -68,7 +68,8 @@ func load(folder string, names []string) (map[string]*types.Package, error) {
 		paths = append(paths, library(name))
 		loaded[library(name)] = types.NewPackage(library(name), "")
 	}
-	all, err := packages.Load(&packages.Config{Dir: folder, Mode: packages.LoadAllSyntax}, paths...)
+	env := append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath") // as for users, so that the cache is shared
+	all, err := packages.Load(&packages.Config{Dir: folder, Mode: packages.LoadTypes, Env: env}, paths...)
 	for _, p := range all {
 		if len(p.GoFiles) == 0 {
 			continue

@@ -42,7 +42,7 @@ func (r *release) rehearse(newest []string) {
 			do(func() { r.use(user{m.module, []string{p}, oldest, nil}, "go", "list", "-deps") })
 		}
 		do(func() { r.use(user{m.module, m.packages, oldest, nil}, r.path("typecheck"), ".") })
-		do(func() { r.use(user{m.module, m.packages, "local", newest}, r.path("typecheck"), ".") })
+		do(func() { r.use(user{m.module, m.packages, "local", newest}, "go", "build") })
 	}
 	do(r.replace)
 	lines := r.lines()
@@ -94,7 +94,7 @@ func (r *release) replace() {
 	check(os.WriteFile(r.path("users/clone/user.go"), []byte(source), 0o644))
 	run("go", "mod", "edit", "-require="+ours+"@v0.0.0", "-replace="+ours+"="+r.path("repository"))
 	run("go", "mod", "tidy")
-	run(r.path("typecheck"), ".")
+	run("go", "build")
 	r.used.Add(1)
 }
 
