@@ -190,7 +190,7 @@ func FuzzCut(f *testing.F) {
 		head + "- a: b\n- c: d\n" + tail + "metadata:\n  resourceVersion: \"\n",
 		"apiVersion: v1\nkind: List\nx: '\nitems:\n- a: b\n- a: b\n'\nitems:\n- c: d\n",
 		"a: |\nitems:\n- a: b\n- a: b\n",
-		"apiVersion: v1\nx: \"\nitems:\n- a: b\ny: \"\nitems: [" + cutMark + "]\nkind: List\n",
+		"apiVersion: v1\nx: \"\nitems:\n- a: b\ny: \"\nitems: [the items\nwere here]\nkind: List\n", // once the mark
 		"apiVersion: v1\nitems:\n- a\n- \"b\n- c\"\n- |\n d\n- e\nkind: List\n",
 		"apiVersion: 1\nitems:\n- a\n- e\nkind: List\n", // a version is not a number
 		"apiVersion: true\nitems:\n- a\n- e\nkind: List\n",

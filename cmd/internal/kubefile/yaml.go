@@ -12,9 +12,6 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// cutMark stands for the items that were cut out of a list.
-const cutMark = "the items were here"
-
 var firstDash = regexp.MustCompile(`^ *- `)
 
 // cutList cuts a list into lists of one item, at the lines that start with a dash. It knows the lists
@@ -25,7 +22,7 @@ func cutList(text []byte) (list object, items []json.RawMessage) {
 	head, rest, _ := bytes.Cut(text, []byte("\nitems:\n"))
 	dash := firstDash.Find(rest)
 	unfit := func(b []byte) bool { return bytes.Contains(text, b) }
-	if dash == nil || unfit([]byte(cutMark)) || slices.ContainsFunc(otherBreaks, unfit) {
+	if dash == nil || slices.ContainsFunc(otherBreaks, unfit) {
 		return object{}, nil
 	}
 	deeper := bytes.Repeat([]byte(" "), len(dash)-1)
@@ -40,8 +37,9 @@ func cutList(text []byte) (list object, items []json.RawMessage) {
 		end += len(line)
 	}
 	starts = append(starts, end)
-	list = newObject(asItem(slices.Concat(head, []byte("\nitems: ["+cutMark+"]\n"), rest[end:])), "YAML", "")
-	if !list.isList() || len(list.Items) != 1 || string(list.Items[0]) != `"`+cutMark+`"` {
+	mark := strings.Repeat("x", len(text)-len(rest)+len(rest[end:])) // longer than what the rest of the list can say
+	list = newObject(asItem(slices.Concat(head, []byte("\nitems: ["+mark+"]\n"), rest[end:])), "YAML", "")
+	if !list.isList() || len(list.Items) != 1 || string(list.Items[0]) != `"`+mark+`"` {
 		return object{}, nil
 	}
 	for i, start := range starts[:len(starts)-1] {
