@@ -79,7 +79,40 @@ func (f *facts) exists(namespace, message string) string {
 		return ""
 	}
 	kind := either(m[1] == "secret", "Secret", "ConfigMap")
-	return textIf(f.find(kind, namespace, m[2]) != nil, "; "+kind+" "+m[2]+" exists now")
+	if f.find(kind, namespace, m[2]) != nil {
+		return "; " + kind + " " + m[2] + " exists now"
+	}
+	return textIf(kind == "Secret", f.unmade(namespace, m[2]))
+}
+
+// unmade says which object given makes a Secret that is missing, and why it has not; empty if none is.
+func (f *facts) unmade(namespace, secret string) string {
+	for _, o := range f.objects {
+		k := kindOf(owner{group: groupOf(o.text("apiVersion")), kind: o.text("kind")})
+		makes := k.makes != nil && o.text("metadata", "namespace") == namespace &&
+			secret == cmp.Or(o.text(k.makes...), o.text("metadata", "name"))
+		if !makes {
+			continue
+		}
+		ready := o.condition("Ready")
+		for _, part := range f.objects { // such as the CertificateRequest of a Certificate
+			if is := part.condition("Ready"); part.isOwnedBy(o.uid()) && is.text("status") == "False" {
+				ready = is
+			}
+		}
+		return "; " + o.name() + notMade + textIf(ready.text("status") == "False", ": "+
+			joined(": ", ready.text("reason"), oneLine(ready.text("message"))))
+	}
+	return ""
+}
+
+// notMade is said of an object that should make a Secret which is missing.
+const notMade = ", which makes it, has not"
+
+// ofMaker finds that a Secret is missing which an object that is given makes.
+func ofMaker(p *podFacts) sign {
+	s := missingObject(p)
+	return either(mentions(s.text, notMade), s, sign{})
 }
 
 // in reports whether an event is about the container.
@@ -229,7 +262,7 @@ func (p *podFacts) restarts(c container) string {
 		return textIf(times != "", " after "+times)
 	}
 	ago := textIf(!c.ended().IsZero(), "the last run ended "+p.f.ago(c.ended()))
-	return " after " + joined(": ", joined(", ", explain.Exit(last), times, ago), oneLine(last.Message))
+	return " after " + joined(": ", joined(", ", explain.Exit(last), times, ago), oneLine(essence(last.Message)))
 }
 
 // ended returns when the last run of a container ended or, if its state does not say, when the next run began.

@@ -78,7 +78,8 @@ func (f *facts) contrastOf(g *Group) contrast {
 	}
 	elsewhere := func(pod *corev1.Pod) bool { return pod.Spec.NodeName != node }
 	here := func(pod *corev1.Pod) bool { return pod.Spec.NodeName == node }
-	if node != "" && !f.ownLimit(g.example) && len(failed) > 1 && len(before) > 1 &&
+	ofProgram := f.ownLimit(g.example) || !sayingIn(end.Message).mayBeOfNode()
+	if node != "" && !ofProgram && len(failed) > 1 && len(before) > 1 &&
 		!slices.ContainsFunc(failed, elsewhere) &&
 		!slices.ContainsFunc(slices.Concat(before, f.near.succeeded[bad.Image]), here) {
 		return contrast{fmt.Sprintf("all %d failed pods with this image ran on node %s, and those that succeeded on "+

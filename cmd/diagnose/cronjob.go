@@ -227,7 +227,8 @@ func (c *cronFacts) diagnose() {
 		c.add("CronJobStopped", text, nil)
 		if why != "" {
 			of := &c.Causes[len(c.Causes)-1]
-			of.Advice = strings.Replace(of.Advice, "Find out why it is suspended, and", "See", 1)
+			of.Advice = strings.Replace(of.Advice, "Find out why it is suspended, and whether that is over.",
+				"See whether that is over. If it holds, there is nothing to do.", 1)
 		}
 		if suspended && c.due.IsZero() && c.Missed > 0 {
 			of := &c.Causes[len(c.Causes)-1]

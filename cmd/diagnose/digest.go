@@ -184,13 +184,20 @@ func (f *facts) damage(node string) string {
 }
 
 // ownFault reports whether something other than their one node explains why the pods of a group failed: they alone of
-// the failed pods are of one index, or a container has reached its own memory limit.
+// the failed pods are of one index, a container has reached its own memory limit or says something else, or a pod has
+// succeeded there since.
 func (f *facts) ownFault(g *Group, pods []*record) bool {
 	end := f.faultOf(g.example).End
 	limited := outOfMemory(end) && f.systemOOM(g.example, end) == nil &&
 		f.memoryLimit(g.example.Pod, g.Container) != noLimit
 	other := func(r *record) bool { return r.Index != g.example.Index }
-	return limited || slices.ContainsFunc(pods, other) && !slices.ContainsFunc(g.records, other)
+	node, first := g.example.Pod.Spec.NodeName, g.records[0].Finish()
+	well := func(r *record) bool {
+		return r.Succeeded && r.Pod.Spec.NodeName == node && r.Finish().After(first)
+	}
+	says := cmp.Or(end, &corev1.ContainerStateTerminated{}).Message
+	return limited || !sayingIn(says).mayBeOfNode() || slices.ContainsFunc(f.pods, well) ||
+		slices.ContainsFunc(pods, other) && !slices.ContainsFunc(g.records, other)
 }
 
 // lowOn matches the resource of which a node was short (pkg/kubelet/eviction/helpers.go, nodeLowMessageFmt).

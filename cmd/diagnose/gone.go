@@ -158,7 +158,7 @@ func (f *facts) addGone(c *found) string {
 	var parts []string
 	for _, g := range all[:min(2, len(all))] {
 		parts = append(parts, fmt.Sprintf("%d × %s: %s", len(g), g[0].Reason, f.preemptorIn(unnamed(g[0])))+
-			f.more(g, gone[g[0].InvolvedObject.Name]))
+			f.more(g, gone[g[0].InvolvedObject.Name])+f.exists(f.Job.Namespace, g[0].Message))
 	}
 	if len(all) == 0 {
 		return ""

@@ -240,6 +240,9 @@ var mishaps = slices.Concat([]mishap{
 	{"a container lacks a variable",
 		"Set the variable in the pod template under the name that the message has, or add its key to the object that " +
 			"it comes from.", shows("variable")},
+	{"a container could not resolve the name of a Service that is not among those given",
+		"Give it the name of a Service that exists, where that is set, or create the Service again: kubectl get " +
+			"services." + wholeLog, shows("service")},
 	{"an argument has what only a shell replaces",
 		"Let a shell run the command: command [sh, -c], and the whole command line as the one argument.",
 		shows("shell")},

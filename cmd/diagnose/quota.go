@@ -117,8 +117,27 @@ func takes(pod *corev1.Pod, name string) (sum resource.Quantity) {
 	return sum
 }
 
-// wholeQuota matches what was requested in the message of a refusal, and what the quota allows.
-var wholeQuota = regexp.MustCompile(`requested: (\S+), used: \S+, limited: (\S+)`)
+// wholeQuota matches what was requested in the message of a refusal, what is used, and what the quota allows.
+var wholeQuota = regexp.MustCompile(`requested: (\S+), used: (\S+), limited: (\S+)`)
+
+// enough reports whether a pod of the Job fits into the quota once some of the first resource of a refusal is free.
+func (f *facts) enough(free resource.Quantity) bool {
+	m := wholeQuota.FindStringSubmatch(f.refusal)
+	if m == nil {
+		return true // which is not known
+	}
+	first := func(list string) (name, value string) {
+		part, _, _ := strings.Cut(list, ",")
+		name, value, _ = strings.Cut(part, "=")
+		return name, value
+	}
+	name, needs := first(m[1])
+	_, used := first(m[2])
+	_, most := first(m[3])
+	left, err := resource.ParseQuantity(used)
+	left.Sub(free)
+	return err != nil || len(lacks(name, needs, left.String(), most)) == 0
+}
 
 // beyondQuota finds that a pod requests more than a quota allows in all.
 func beyondQuota(f *facts) found {
@@ -126,7 +145,7 @@ func beyondQuota(f *facts) found {
 	if m == nil {
 		return found{}
 	}
-	limits := strings.Split(m[2], ",")
+	limits := strings.Split(m[3], ",")
 	for i, wants := range strings.Split(m[1], ",") {
 		name, value, _ := strings.Cut(wants, "=")
 		_, most, _ := strings.Cut(limits[min(i, len(limits)-1)], "=")
@@ -143,7 +162,7 @@ func beyondQuota(f *facts) found {
 // heldIdle finds that pods which do no work take a quota that refuses the pods of the Job.
 func heldIdle(f *facts) (c found) {
 	most := f.idleInQuota()
-	if most.pods == 0 {
+	if most.pods == 0 || !f.enough(most.takes) {
 		return c
 	}
 	c = refused("exceeded quota")(f)

@@ -202,10 +202,13 @@ var sayings = slices.Concat([]saying{
 		"--read-only option"}, "that a database takes no writes",
 		"See whether the database has failed over or is full: what the container calls only reads."},
 	{[]string{`relation "*" does not exist`, `column * does not exist`, "unknown column", "no such table",
-		"no such column", "table '*' doesn't exist", "undefinedtable", "undefinedcolumn"},
+		"no such column", "table '*' doesn't exist", "undefinedtable", "undefinedcolumn", "invalid identifier",
+		"invalid object name", "invalid column name", "unresolved_column", "unrecognized name:", "ora-00904",
+		"ora-00942"},
 		"that a database lacks a table or a column",
-		"See whether the migration that makes it has run there, or one that removes it, for a newer image, and " +
-			"whether it is the right database."},
+		"See what has changed: the statement (another image, another model), or the database, by a migration that " +
+			"has not run yet, or one that has renamed or removed what the message names. It may be another database, " +
+			"too. Until they fit, each run fails alike."},
 	{[]string{"dirty database version"}, "that an earlier migration has stopped half-way",
 		"See what that migration has done in the database, and complete or undo it, before you set the version " +
 			"(force)."},
@@ -241,6 +244,7 @@ var sayings = slices.Concat([]saying{
 		"Correct the arguments of container CONTAINER, or use an image whose program has them."},
 	{[]string{"no such host", "server misbehaving", "name or service not known", "failed to resolve", "getaddrinfo",
 		"failure in name resolution", "unknownhostexception", "could not translate host name", "could not resolve",
+		"enotfound", "eai_again",
 		"lookup * on *: "}, "that it could not resolve a name",
 		"Check the name. If it is right, see whether the DNS of the cluster answers (kubectl get pods -n kube-system " +
 			"-l k8s-app=kube-dns), and whether a NetworkPolicy lets port 53 through."},
@@ -289,6 +293,13 @@ func sayingIn(message string) *saying {
 		}
 	}
 	return nil
+}
+
+// mayBeOfNode reports whether the node of a program may be why it says this.
+func (s *saying) mayBeOfNode() bool {
+	return s == nil || strings.Contains(s.advice, "NODE") || slices.ContainsFunc(s.says, func(part string) bool {
+		return mentions(part, "no such host", "no route to host", "no such file or directory")
+	})
 }
 
 // WholeLog begins the part of an advice that says where the log is.

@@ -11,8 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
-
-	"github.com/jobfate/jobfate/explain"
 )
 
 // started reports whether any container of the pod has started.
@@ -128,12 +126,15 @@ var startWarnings = []row{
 			"of node NODE.", pod: startFailing(nil)},
 }
 
+// missingObject finds that a Secret or a ConfigMap is missing.
+func missingObject(p *podFacts) sign {
+	s := waiting(configReasons, "not found")(p)
+	return either(s.text == "", startFailing([]string{"FailedMount"}, "secret \"", "configmap \"")(p), s)
+}
+
 // renamed finds a missing object of whose name the CronJob has another version by now.
 func renamed(p *podFacts) sign {
-	s := waiting(configReasons, "not found")(p)
-	if s.text == "" {
-		s = startFailing([]string{"FailedMount"}, "secret \"", "configmap \"")(p)
-	}
+	s := missingObject(p)
 	return either(p.f.nameNow(s.text) != "", s, sign{})
 }
 
@@ -463,7 +464,7 @@ func (p *podFacts) outlasted(succeeded bool) (s sign) {
 		if c.Name == main && end != nil && c.role == "container" && (end.ExitCode == 0) == succeeded {
 			s = p.outlasts(*running, last)
 			if !succeeded {
-				s.text += joined(": ", "; container "+main+" has failed, "+explain.Exit(end), oneLine(end.Message))
+				s.text += "; container " + main + " has failed, " + exitOf(end)
 			}
 			return s
 		}

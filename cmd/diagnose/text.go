@@ -76,21 +76,25 @@ var azure = regexp.MustCompile(`/subscriptions/[^\s()]*/([^\s()/]+)`)
 
 // failing lists what lines that say what went wrong are likely to have.
 var failing = []string{"error", "exception", "caused by", "fatal", "panic", "fail", "denied", "refused", "cannot",
-	"can't", "could not", "not found", "invalid", "no such", "timed out", "killed", "mismatch"}
+	"can't", "could not", "not found", "invalid", "no such", "timed out", "killed", "mismatch", "does not exist",
+	"doesn't exist", "violates", "unable to", "forbidden", "unauthorized", "undefined", "unknown column"}
 
 // frame matches a line of a stack.
 var frame = regexp.MustCompile(`^\s*(at |File "|\^|\.\.\. )`)
 
+// counted matches a line that only says how many errors there are.
+var counted = regexp.MustCompile(`(?i)\berrors?=\d|\bfailed=\d|\b\d+ (errors?|failures?|failed|warnings?)\b`)
+
 // essence returns a message or, of one that is long, the last lines that are likely to say what went wrong.
 func essence(message string) string {
 	const long, most = 400, 2
-	if len(message) <= long {
+	lines := strings.Split(strings.TrimSpace(message), "\n")
+	if len(message) <= long || len(lines) <= most {
 		return message
 	}
-	lines := strings.Split(strings.TrimSpace(message), "\n")
 	var said []string
 	for i, line := range slices.Backward(lines) {
-		if len(said) >= most || !speaks(line, failing...) || frame.MatchString(line) {
+		if len(said) >= most || !speaks(line, failing...) || frame.MatchString(line) || counted.MatchString(line) {
 			continue
 		}
 		next := lines[min(i+1, len(lines)-1)] // of a panic in Rust, the next line says which
@@ -100,7 +104,7 @@ func essence(message string) string {
 		said = append(said, line)
 	}
 	slices.Reverse(said)
-	return either(len(said) == 0 || len(lines) <= most, message, "… "+strings.Join(said, "\n"))
+	return "… " + strings.Join(either(len(said) > 0, said, lines[len(lines)-most:]), "\n")
 }
 
 // firstOf returns the first element for which is holds, and the zero value if there is none.

@@ -79,6 +79,7 @@ func (x *Explain) CronJob(env Environment, in Objects) (*View, error) {
 			continue
 		}
 		if of, err := x.decide(in, evidence, m, now); err == nil && of.Reason.attention > diagnose.AttentionNone {
+			r.tell(of)
 			r.Reason.Advice, r.Also = of.Reason.Advice, append([]cause{of.Reason}, r.Also...)
 		}
 	}
@@ -102,6 +103,21 @@ func (x *Explain) cronJob(in Objects, evidence diagnose.Evidence, cron *batchv1.
 		r.next = d.Next.Format(time.RFC3339)
 	}
 	return r
+}
+
+// tell adds how a pod of the last Job that has failed did, if a report of that Job says it.
+func (r *cronReport) tell(of *report) {
+	at := "Job " + of.Job.Name + " has failed: "
+	before, after, found := strings.Cut(r.Reason.Text, at)
+	if !found || r.Reason.Code != "RunsFail" || r.CronJob.Namespace != of.Job.Namespace {
+		return
+	}
+	reason, _, _ := strings.Cut(after, "; ")
+	says, _, isLast := strings.Cut(of.Reason.Text, "; "+reason)
+	if isLast {
+		says += "; " + reason
+	}
+	r.Reason.Text = before + at + says + strings.TrimPrefix(after, reason)
 }
 
 func newCronRun(job *batchv1.Job) cronRun {

@@ -97,7 +97,16 @@ func (x *Explain) List(env Environment, in Objects) (*View, error) {
 		}
 	}
 	jobs := mapped(in.Jobs, func(m *kubefile.Manifest) *batchv1.Job { return m.Job })
+	for _, cron := range in.CronJobs {
+		c := x.cronJob(in, evidence, cron, now)
+		if !x.Troubled || x.all || c.Reason.attention > diagnose.AttentionNone {
+			v.crons = append(v.crons, c)
+		}
+	}
 	for _, r := range v.reports {
+		for _, c := range v.crons {
+			c.tell(r)
+		}
 		switch {
 		case r.Reason.attention != diagnose.AttentionLost:
 		case madeUpFor(in.CronJobs, jobs, r.job(jobs)):
@@ -106,12 +115,6 @@ func (x *Explain) List(env Environment, in Objects) (*View, error) {
 				"had to do"
 		case r.Reason.Code == "Failed":
 			r.Reason.Text += diagnose.ChangedSince(r.job(jobs), jobs)
-		}
-	}
-	for _, cron := range in.CronJobs {
-		c := x.cronJob(in, evidence, cron, now)
-		if !x.Troubled || x.all || c.Reason.attention > diagnose.AttentionNone {
-			v.crons = append(v.crons, c)
 		}
 	}
 	slices.SortStableFunc(v.crons, func(a, b *cronReport) int { return a.line().compare(b.line()) })
@@ -175,7 +178,11 @@ func (v *View) text(p paint, all bool) string {
 			inLine(strings.Join(s.Names, ", ")))
 	}
 	v.writeAdvice(&b, all)
+	wants := func(l line) bool { return l.attention > diagnose.AttentionNone }
+	well := len(v.advice()) == 0 && !slices.ContainsFunc(v.lines(), wants)
 	switch {
+	case len(v.reports)+len(v.crons) > 0 && v.others == 0 && well:
+		b.WriteString("\nNothing in the input needs attention.\n")
 	case len(v.crons) > 0 && v.others == 0:
 	case v.others == 0 && len(v.reports) == 0:
 		b.WriteString("No Job was found.\n")
