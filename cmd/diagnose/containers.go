@@ -285,8 +285,9 @@ var helpers = []helper{
 		"\"true\" in the pod template: it then ends with them."},
 	{"vault-agent", "the Vault agent injector", "For later Jobs set annotation " +
 		"vault.hashicorp.com/agent-pre-populate-only: \"true\" in the pod template: it then runs at the start alone."},
-	{"cloud-sql-proxy", "", "For later Jobs make it a sidecar: an init container with restartPolicy Always; or start " +
-		"it with --quitquitquit, and let the last command be a POST to localhost:9091/quitquitquit."},
+	{"cloud-sql-proxy", "", "If its arguments have --quitquitquit, POST /quitquitquit at its port 9091 (kubectl " +
+		"port-forward) ends it: let the last command of later Jobs call that, or make it a sidecar: an init " +
+		"container with restartPolicy Always."},
 	{"consul-", "Consul", ""},
 	{"daprd", "Dapr", "POST /v1.0/shutdown at its port 3500 (kubectl port-forward) ends it: let the last command of " +
 		"later Jobs call that."},

@@ -101,9 +101,11 @@ func (d Diagnosis) Causes() []Cause {
 		perIndex := failed != "" && f.Job.Spec.BackoffLimitPerIndex != nil && f.Progress.Active > 0
 		all[0].Text += "; the Job can only fail" + textIf(perIndex, ": what has failed"+textIf(len(failed) <= maxList,
 			" (failedIndexes "+failed+")")+" is not tried again, and the other indexes go on")
-		if len(f.digest.Groups) > 0 && (all[0].Advice == "" || all[0].Code == explain.JobRunning) {
+		of := either(perIndex, f.decisiveFailures(batchv1.JobReasonFailedIndexes), &f.digest)
+		if len(of.Groups) > 0 && (all[0].Advice == "" || all[0].Code == explain.JobRunning) {
 			c := found{text: all[0].Text}
-			f.show(&c, f.digest.Groups[0].example)
+			f.show(&c, of.Groups[0].example)
+			all[0].Text += textIf(perIndex, "; "+f.named(of.Groups[0].example)+": "+c.signs.Fault)
 			all[0].Advice = f.cause(row{advice: f.adviceOn(&c)}, c, AttentionNone).Advice
 			all[0].Advice += textIf(perIndex, " Let the other indexes end first: their work counts, and a new Job can "+
 				"do the failed ones alone.")
@@ -342,17 +344,19 @@ func (f *facts) filled(advice string, c found) string {
 	if len(f.owners) > 0 {
 		top := f.owners[len(f.owners)-1]
 		recreate = "change the template in " + top.String() + ", which creates the Job"
+		rerun = "If the template must change, " + recreate + "."
+		namespace, byHand := textIf(f.Job.Namespace != "", " -n "+f.Job.Namespace), ""
+		if top.kind == "CronJob" && plainName.MatchString(top.name+strings.TrimPrefix(namespace, " -n ")) {
+			byHand = " To run it before its next time: kubectl create job" + namespace + " NAME --from=cronjob/" +
+				top.name
+			rerun += byHand + "."
+		}
 		if top.kind == "CronJob" && f.goesOn() {
 			recreate += ", and delete this Job"
 			if now := cmp.Or(f.imageNow(c.container), f.nameNow(c.text)); now != "" {
 				recreate = "that of " + top.String() + " has " + now + " by now, so delete this Job"
 			}
-		}
-		rerun = "If the template must change, " + recreate + "."
-		namespace := textIf(f.Job.Namespace != "", " -n "+f.Job.Namespace)
-		if top.kind == "CronJob" && plainName.MatchString(top.name+strings.TrimPrefix(namespace, " -n ")) {
-			rerun += " To run it before its next time: kubectl create job" + namespace + " NAME --from=cronjob/" +
-				top.name + "."
+			recreate += textIf(byHand != "", "."+byHand)
 		}
 	}
 	if f.namespaceEnds() {

@@ -327,11 +327,11 @@ func notScheduledYet(p *podFacts) (s sign) {
 	if grows == nil && (since.IsZero() || p.f.overdue(since) || p.addsNone() != nil) {
 		return s
 	}
-	s = sign{text: oneLine(text), event: cmp.Or(grows, e)}
-	if grows != nil {
-		s.text = joined(": ", "a node is being added", s.text)
+	if grows != nil { // what the nodes of today lack says little
+		return sign{text: "a node is being added, as of " + p.f.ago(timeOf(grows)) + ": " + oneLine(grows.Message),
+			event: grows}
 	}
-	return s
+	return sign{text: oneLine(text), event: e}
 }
 
 // unschedulable returns the finder for a pod that no node can take, where the decisive reason has one of the parts;

@@ -433,8 +433,8 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 			"out of memory. Set a memory request and limit for what it uses." + templateAdvice,
 		pod: crashing(withoutLimit)},
 	{means: "a container is restarted again and again, because it uses too much memory",
-		advice: "Raise MEMORY, or make it use less." + templateAdvice + " Its log goes with it: kubectl logs -n " +
-			"NAMESPACE POD -c CONTAINER --previous.", pod: crashing(wasOutOfMemory)},
+		advice: "Raise MEMORY, or make it use less. Its log goes with the pod: kubectl logs -n NAMESPACE POD -c " +
+			"CONTAINER --previous." + templateAdvice, pod: crashing(wasOutOfMemory)},
 	{cannot: "cannot keep an init container running", means: "an init container is restarted again and again",
 		advice: "HOW The log of the last run: kubectl logs -n NAMESPACE POD -c CONTAINER --previous. The containers " +
 			"start when it has succeeded.", pod: crashing(onInit)},

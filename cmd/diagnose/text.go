@@ -79,8 +79,9 @@ var failing = []string{"error", "exception", "caused by", "fatal", "panic", "fai
 	"can't", "could not", "not found", "invalid", "no such", "timed out", "killed", "mismatch", "does not exist",
 	"doesn't exist", "violates", "unable to", "forbidden", "unauthorized", "undefined", "unknown column"}
 
-// frame matches a line of a stack.
-var frame = regexp.MustCompile(`^\s*(at |File "|\^|\.\.\. )`)
+// frame matches a line of a stack, and what stands between two of them.
+var frame = regexp.MustCompile(`^\s*(at |File "|\^|\.\.\. )|another exception occurred:$|the following exception:$|` +
+	`^Traceback `)
 
 // counted matches a line that only says how many errors there are.
 var counted = regexp.MustCompile(`(?i)\berrors?=\d|\bfailed=\d|\b\d+ (errors?|failures?|failed|warnings?)\b`)

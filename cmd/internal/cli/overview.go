@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -240,6 +241,21 @@ func (l line) compare(other line) int {
 		cmp.Compare(l.namespace, other.namespace), cmp.Compare(l.name, other.name))
 }
 
+// alike returns what Jobs of one series share that have failed in the same way.
+func (l line) alike() string {
+	text := strings.ReplaceAll(l.Text, l.name, "")
+	for _, pod := range l.Pods {
+		text = strings.ReplaceAll(text, pod, "")
+	}
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsDigit(r) {
+			return -1
+		}
+		return r
+	}, text)
+	return l.namespace + "/" + series(l.name) + ": " + text
+}
+
 // isAbout reports whether the text of a line names the Job of another one.
 func (l line) isAbout(other line) bool {
 	return l.namespace == other.namespace && strings.Contains(l.Text+" ", "Job "+other.name)
@@ -338,8 +354,15 @@ func (v *View) table(p paint, all bool) string {
 	for _, title := range []string{"NAMESPACE", "NAME", "COMPLETIONS", "DURATION", "AGE", "CAUSE", "MESSAGE"} {
 		rows[0] = append(rows[0], cell{"", title})
 	}
-	lines := v.lines()
+	lines, told := v.lines(), map[string]string{}
 	for _, l := range lines {
+		first, known := told[l.alike()]
+		switch {
+		case known && !all:
+			l.Text = "as " + first
+		case l.Code == "Failed":
+			told[l.alike()] = l.name
+		}
 		rows = append(rows, []cell{{"", l.namespace}, {bold, l.name}, {"", l.completions}, {"", l.duration},
 			{"", cmp.Or(l.age, "<unknown>")}, {bold + ";" + attentionColors[l.attention], l.Code}, {"", l.Text}})
 	}
