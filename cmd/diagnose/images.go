@@ -20,6 +20,15 @@ func secretless(p *podFacts) sign {
 	return either(withoutSecrets(s.text, p.events) != "", s, sign{})
 }
 
+// refusedImage finds that a registry refuses to give an image, with the Secrets whose credentials the pod has.
+func refusedImage(p *podFacts) sign {
+	s := waiting(imageReasons, refusals...)(p)
+	for _, secret := range p.Spec.ImagePullSecrets {
+		s.text += textIf(s.text != "", "; imagePullSecrets has "+secret.Name)
+	}
+	return s
+}
+
 // refusals are what registries say to those who may not have an image.
 var refusals = []string{"unauthorized", "denied", "no basic auth", "authentication required", "403 Forbidden",
 	"401 Unauthorized"}

@@ -59,7 +59,7 @@ var accountSayings = []saying{
 			"printf and --from-literal do not."},
 	{[]string{"expiredtoken", "invalidclienttokenid", "token is expired", "token has expired", "token expired",
 		"password authentication failed", "access denied for user", "authentication failed", "authentication required",
-		"unauthorized", "401 client error", "http 401", "unauthenticated", "invalid credentials", "publickey)",
+		"unauthorized", "invalid token", "bad token", "401 client error", "http 401", "unauthenticated", "invalid credentials", "publickey)",
 		"invalidcredentials", "incorrect username or password", "user account has been*locked",
 		"could not read username",
 		"invalid username or password", "bad credentials", "login incorrect", "ora-01017", "noauth", "wrongpass",

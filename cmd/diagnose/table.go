@@ -348,7 +348,7 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 		advice: "The credentials may be missing, have expired, or lack the right to pull this image: check the " +
 			"Secret in imagePullSecrets or, without one, what node NODE uses. The kubelet tries again, with new " +
 			"ones. If the name of the image or of the Secret is wrong, change it." + templateAdvice,
-		pod: waiting(imageReasons, refusals...)},
+		pod: refusedImage},
 	{means: "the registry limits how often images are pulled",
 		advice: "Wait, or use credentials or a mirror with a higher limit.",
 		pod:    waiting(imageReasons, "toomanyrequests", "429 Too Many")},
