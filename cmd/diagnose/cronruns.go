@@ -52,11 +52,31 @@ func (c *cronFacts) ends() {
 		return
 	}
 	if failed > 0 {
+		failed += c.failedBefore()
 		long := success != nil && c.next(c.next(success.Time)).Before(c.now)
 		c.add("RunsFail", textIf(failed > 1, fmt.Sprintf("the last %d Jobs have failed; ", failed))+
 			textIf(long, "the last success was "+c.lasting(cmp.Or(success, &c.of.CreationTimestamp).Time)+" ago; ")+
 			"Job "+last+c.changed(), nil)
 	}
+}
+
+// endedJob returns the name of the Job whose end an event reports, and the condition with which it ended.
+func endedJob(e *corev1.Event) (name, condition string, ended bool) {
+	name, condition, ended = strings.Cut(strings.TrimPrefix(oneLine(e.Message), "Saw completed job: "), ", condition: ")
+	return name, condition, ended && e.Reason == "SawCompletedJob"
+}
+
+// failedBefore counts the Jobs that are gone and have failed since the last success, as events say.
+func (c *cronFacts) failedBefore() (n int) {
+	since := cmp.Or(c.of.Status.LastSuccessfulTime, &c.of.CreationTimestamp).Time
+	for _, e := range c.events {
+		name, condition, ended := endedJob(e)
+		given := slices.ContainsFunc(c.Runs, func(job *batchv1.Job) bool { return job.Name == name })
+		if ended && condition == string(batchv1.JobFailed) && !given && timeOf(e).After(since) {
+			n++
+		}
+	}
+	return n
 }
 
 // gone says how many of the last Jobs have failed, by the events, if none of them is given; without an event, none has.
@@ -66,9 +86,8 @@ func (c *cronFacts) gone() (last *corev1.Event, text string) {
 		return nil, ""
 	}
 	for _, e := range slices.Backward(c.events) {
-		message := strings.TrimPrefix(oneLine(e.Message), "Saw completed job: ")
-		name, condition, ended := strings.Cut(message, ", condition: ")
-		if e.Reason != "SawCompletedJob" || !ended {
+		name, condition, ended := endedJob(e)
+		if !ended {
 			continue
 		}
 		given := slices.ContainsFunc(c.Runs, func(job *batchv1.Job) bool { return job.Name == name })

@@ -133,8 +133,9 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 		means:  "Kueue has suspended the Job until it is admitted, and a Workload whose pods do no work has quota",
 		advice: idleAdvice, job: queuedBehind},
 	{code: "QueuedByKueue", means: "Kueue has suspended the Job until it is admitted, and lacks quota",
-		advice: "Wait until what has the quota ends, give the Job a higher priority (if its ClusterQueue preempts), " +
-			"or raise the quota. If you resume the Job by hand, Kueue suspends it again.", job: queuedForQuota},
+		advice: "Wait until what has the quota ends, give the Job a higher priority (if its ClusterQueue preempts: " +
+			"it then ends others), or raise the quota. If you resume the Job by hand, Kueue suspends it again.",
+		job: queuedForQuota},
 	{code: "QueuedByKueue", means: "Kueue has suspended the Job until it is admitted",
 		advice: "Read the conditions of the Job's Workload and the quota of its ClusterQueue. If you resume the Job " +
 			"by hand, Kueue suspends it again.", job: says((*facts).queued)},
