@@ -39,6 +39,10 @@ var passing = []string{"connection refused", "connection to * refused", "connect
 	"reset by peer",
 	"is starting up", "is shutting down", "administrator command", "server shutdown in progress",
 	"connection was closed", "timed out", "econnrefused", "etimedout",
+	"can't reach", "cannot reach", "could not connect", "couldn't connect", "cannot connect to", "failed to connect",
+	"unable to connect", "communications link failure", "connection attempt failed", "cannot contact",
+	"no listener", "error occurred while establishing a connection", "timeout expired", "closed by remote",
+	"loading the dataset", "not primary", "is sealed", "internal server error", "returned error: 5",
 	"econnreset", "bad gateway", "gateway timeout", "gateway time-out", "http 429", "http 502", "http 503",
 	"http 504", "http/1.1 429", "http/1.1 502", "http/1.1 503", "http/1.1 504"}
 
@@ -50,7 +54,8 @@ var noConnection = []string{"too many clients", "too many connections", "remaini
 // accountSayings are those about an account, whose Secret or ServiceAccount the template names.
 var accountSayings = []saying{
 	{[]string{"nocredentials", "unable to locate credentials", "could not find default credentials",
-		"defaultcredentialserror", "environmentcredential"}, "that it has no credentials for a cloud",
+		"defaultcredentialserror", "environmentcredential", "no valid credential sources"},
+		"that it has no credentials for a cloud",
 		"Give the pods a ServiceAccount with a role of the cloud (serviceAccountName of the pod template), or the " +
 			"credentials from a Secret."},
 	{[]string{"invalid header field value", "invalid header value", "illegal header value"},
@@ -59,13 +64,16 @@ var accountSayings = []saying{
 			"printf and --from-literal do not."},
 	{[]string{"expiredtoken", "invalidclienttokenid", "token is expired", "token has expired", "token expired",
 		"password authentication failed", "access denied for user", "authentication failed", "authentication required",
-		"unauthorized", "invalid token", "bad token", "401 client error", "http 401", "unauthenticated",
+		" unauthorized", "\nunauthorized", "(unauthorized", "unauthorized:", "unauthorizedop", "unauthorizederror",
+		"invalid token", "bad token", "401 client error", "http 401", "unauthenticated",
 		"invalid credentials", "publickey)", "invalidcredentials",
 		"incorrect username or password", "user account has been*locked",
 		"could not read username",
 		"invalid username or password", "bad credentials", "login incorrect", "ora-01017", "noauth", "wrongpass",
 		"signaturedoesnotmatch", "invalidaccesskeyid", "invalid_grant", "invalid_client", "invalid api key",
-		"api key not valid", "incorrect api key", "login failed for user"},
+		"api key not valid", "incorrect api key", "login failed for user", "wrong password", "logon_failure",
+		"credentials invalid", "access key id you provided", "push permissions", "returned error: 401",
+		`role "*" does not exist`},
 		"that a server does not accept its credentials",
 		"Renew or correct the credentials that container CONTAINER uses. Variables are read when a pod starts."},
 	{[]string{"assumed-role/*/i-0", "-compute@developer.gserviceaccount.com"},
@@ -74,7 +82,8 @@ var accountSayings = []saying{
 			"with a role, rather than more rights to the node, which all its pods have."},
 	{[]string{"accessdenied", "access denied", "forbidden", "403 client error", "http 403", "permission denied for ",
 		"permission_denied", "not authorized", "insufficient privilege", "insufficient permission",
-		"permission denied on", "must be owner of", "ora-01031", "does not have permission", "does not have * access"},
+		"permission denied on", "returned error: 403", "must be owner of", "ora-01031", "does not have permission",
+		"does not have * access"},
 		"that it may not do something on a server",
 		"Grant what the message names to the account that container CONTAINER uses there, or use another one."},
 	{[]string{"pending deletion", "kmsinvalidstate", "keydisabled", "scheduled for deletion"},
@@ -101,14 +110,19 @@ var sayings = slices.Concat([]saying{
 		"failed to initialize nvml"}, "that it cannot use a GPU",
 		"See whether container CONTAINER requests a GPU (nvidia.com/gpu), and whether the driver and the GPU of node " +
 			"NODE fit the CUDA of its image."},
-	{[]string{"cannot allocate memory", "memoryerror", "bad_alloc", "unable to allocate * for an array",
-		"failed to allocate memory"}, "that it could get no memory",
-		"Raise MEMORY to what it needs, or make it use less."},
 	{[]string{"can't start new thread", "unable to create native thread", "pthread_create failed",
 		"fork: *resource temporarily unavailable", "fork/exec * resource temporarily unavailable"},
 		"that it may start no further thread or process",
 		"Let it start fewer threads (OMP_NUM_THREADS, the size of its pool), or raise the limit of processes per pod " +
 			"of the kubelet (podPidsLimit)."},
+	{[]string{"heap out of memory", "java heap space", "gc overhead limit", "reached heap limit",
+		"outofmemoryerror: metaspace"},
+		"that its heap is full",
+		"Raise the limit of its heap (--max-old-space-size, -Xmx or -XX:MaxRAMPercentage) and MEMORY with it, or " +
+			"make it use less."},
+	{[]string{"cannot allocate memory", "memoryerror", "bad_alloc", "unable to allocate * for an array",
+		"failed to allocate memory"}, "that it could get no memory",
+		"Raise MEMORY to what it needs, or make it use less."},
 	{[]string{"too many open files"}, "that it has too many files open",
 		"Let it keep fewer files and connections open, or raise its limit (ulimit -n) in the image or the runtime of " +
 			"node NODE."},
@@ -145,11 +159,13 @@ var sayings = slices.Concat([]saying{
 		"Let fewer pods run at once (spec.parallelism can be lowered while a Job runs), and wait longer between " +
 			"calls: retries at once make it worse."},
 	{[]string{"quotaexceeded", "quota exceeded", "quota * exceeded", "exceeded quota", "exceeded your current quota",
-		"resource_exhausted", "limitexceeded", "insufficient_quota", "limit has been reached"},
+		"resource_exhausted", "limitexceeded", "insufficient_quota", "limit has been reached", "exceeded its quota",
+		"maxmemory"},
 		"that a quota of a service is used up",
 		"Free what counts against the quota that the message names, or have it raised: retries do not help."},
 	{[]string{"diskfull", "could not extend file", "unable to extend", "error 1114", "the table '*' is full",
-		"database is full", "disk full (/"}, "that the disk of a database is full",
+		"database is full", "disk full (/", "flood-stage watermark", "read-only-allow-delete"},
+		"that the disk of a database is full",
 		"Free or enlarge the volume of the database that the container calls: it is not the disk of this pod."},
 	{[]string{"no space left on device", "enospc", "disk full", "disk quota exceeded"},
 		"that there is no space left where it writes",
@@ -161,7 +177,8 @@ var sayings = slices.Concat([]saying{
 	{[]string{"stale file handle", "input/output error", "transport endpoint is not connected", "estale"},
 		"that a file system has failed",
 		"Look at the disk or the file server behind the volume, and at node NODE: the mount may need a new pod."},
-	{[]string{"permission denied: '/", "eacces", "*/*: permission denied", "permission denied (os error",
+	{[]string{"unauthorizedaccess", "permission denied: '/", "eacces", "*/*: permission denied",
+		"permission denied (os error",
 		"permission denied: \"/", "': permission denied"}, "that it may not read, write or execute a file",
 		"See who may use the file that the message names, and as which user and group container CONTAINER runs " +
 			"(runAsUser, runAsGroup, fsGroup)."},
@@ -177,11 +194,12 @@ var sayings = slices.Concat([]saying{
 		"Use an image with a version at least as new as that of the server. What the failed run has written may be " +
 			"empty or incomplete."},
 	{[]string{"command not found", "sh: *: not found", "sh: line *: not found", "executable file not found",
-		"unsupportedclassversion", "requires python", "no such command"},
+		"unsupportedclassversion", "requires python", "no such command", "missing script"},
 		"that its image lacks a program, or has another version of it",
 		"Use an image that has the program, or correct its name."},
 	{[]string{"modulenotfounderror", "no module named", "cannot find module", "classnotfoundexception",
-		"noclassdeffounderror", "cannot open shared object file", "glibc*not found", "cannot load such file"},
+		"noclassdeffounderror", "cannot import name", "cannot open shared object file", "glibc*not found",
+		"cannot load such file"},
 		"that its image lacks a library",
 		"Build the image with what the message names, or use the image before."},
 	{[]string{"lock wait timeout", "deadlock detected", "could not obtain lock", "the state lock", "lock timeout",
@@ -189,7 +207,8 @@ var sayings = slices.Concat([]saying{
 		"is locked by", "resource is locked", "leasealreadypresent", "lock file exists", "lockexception"},
 		lockHeld,
 		"Find out what holds the lock, and whether it still runs, before you break it."},
-	{[]string{"statement timeout", "max_execution_time", "query timeout", "query exceeded", "ora-01013"},
+	{[]string{"statement timeout", "max_execution_time", "query timeout", "query exceeded", "ora-01013",
+		"warehouse timeout"},
 		"that a database has ended its statement",
 		"See why the statement takes that long (a lock, a missing index, more data), before you raise the timeout " +
 			"that the message names."},
@@ -205,12 +224,13 @@ var sayings = slices.Concat([]saying{
 	{[]string{`relation "*" does not exist`, `column * does not exist`, "unknown column", "no such table",
 		"no such column", "table '*' doesn't exist", "undefinedtable", "undefinedcolumn", "invalid identifier",
 		"invalid object name", "invalid column name", "unresolved_column", "unrecognized name:", "ora-00904",
-		"ora-00942"},
+		"ora-00942", "pendingmigration", "migrations are pending", "unapplied migration"},
 		"that a database lacks a table or a column",
 		"See what has changed: the statement (another image, another model), or the database, by a migration that " +
 			"has not run yet, or one that has renamed or removed what the message names. It may be another database, " +
 			"too. Until they fit, each run fails alike."},
-	{[]string{"dirty database version"}, "that an earlier migration has stopped half-way",
+	{[]string{"dirty database version", "found failed migrations", "p3018"},
+		"that an earlier migration has stopped half-way",
 		"See what that migration has done in the database, and complete or undo it, before you set the version " +
 			"(force)."},
 	{[]string{"exec format error"}, "that its program is not built for the architecture of its node",
@@ -220,7 +240,8 @@ var sayings = slices.Concat([]saying{
 		"that a database has a migration which its image does not",
 		"Use an image that has the migration which the message names: the database has it, of a newer image or of " +
 			"another branch. To go back, undo it with that image, and do not only set the version."},
-	{[]string{"checksum mismatch for migration", "migration checksum", "validate failed: migration",
+	{[]string{"checksum mismatch for migration", "migration checksum", "changesets check sum",
+		"validate failed: migration",
 		"multiple head revisions", "inconsistentmigrationhistory", "conflicting migrations"},
 		"that its migrations do not fit the database or each other",
 		"Correct the migrations in the code, not the database: compare those that the image has with those that the " +
@@ -230,7 +251,8 @@ var sayings = slices.Concat([]saying{
 		"See what has made it: an earlier try that did part of the work, another pod, or another run. Remove what is " +
 			"half done only if it is; then let the program accept what is there."},
 	{[]string{"nosuchkey", "nosuchbucket", "no such bucket", "blobnotfound", "the specified key does not exist",
-		"the specified bucket does not exist", "404 not found", "404: not found", "http 404", "status code 404",
+		"the specified bucket does not exist", "bucket does not exist", "index_not_found",
+		"returned error: 404", "404 not found", "404: not found", "http 404", "status code 404",
 		"404 client error", "no files found", "no objects found", "no such object", "input path does not exist",
 		"path does not exist", "nosuchfile", "unknown topic", "unknown_topic", "topic * not present",
 		"table or view not found", "table not found", "(notfound)"}, "that what it reads is not there",
@@ -240,12 +262,13 @@ var sayings = slices.Concat([]saying{
 		"checkout license", "license checkout", "licence"}, "that it gets no licence",
 		"See whether the licence is valid, and whether the licence server has one free and can be reached."},
 	{[]string{"unrecognized argument", "unknown flag", "unknown shorthand flag", "unknown option", "unknown command",
-		"no such option", "flag provided but not defined", "unexpected argument", "invalid option"},
-		"that it does not know an argument",
+		"no such option", "flag provided but not defined", "unexpected argument", "invalid option", "missing option",
+		"arguments are required", "required argument", "required flag", "missing argument"},
+		"that it does not know an argument, or lacks one",
 		"Correct the arguments of container CONTAINER, or use an image whose program has them."},
 	{[]string{"no such host", "server misbehaving", "name or service not known", "failed to resolve", "getaddrinfo",
 		"failure in name resolution", "unknownhostexception", "could not translate host name", "could not resolve",
-		"enotfound", "eai_again",
+		"eai_again", "bad address",
 		"lookup * on *: "}, "that it could not resolve a name",
 		"Check the name. If it is right, see whether the DNS of the cluster answers (kubectl get pods -n kube-system " +
 			"-l k8s-app=kube-dns), and whether a NetworkPolicy lets port 53 through."},
@@ -264,16 +287,18 @@ var sayings = slices.Concat([]saying{
 		"violates not-null", "violates check constraint", "violates foreign key", "badzipfile", "not a gzip file",
 		"crc error", "checksum mismatch", "corrupt", "unexpected end of file", "truncated", "invalid data found",
 		"unexpected header", "missing column", "validation failed",
-		"validationerror", "invalid date", "unparseable", "incorrect string value", "error parsing",
+		"validationerror", "invalid date", "does not match format", "magic bytes", "recordtoolarge", "unparseable",
+		"incorrect string value", "error parsing",
 		"invalidoperation"},
 		"that its data are not as it expects",
 		"See what the message names in the input: with the same data each try fails. Correct the input or set it " +
 			"aside, or make the program accept it."},
 	{[]string{"tests failed", "test failed", "failing test", "failed tests", "--- fail:", " failed, * passed",
-		"test failures", "there were failures"}, "that tests fail",
+		"test failures", "there were failures", "checks failed"}, "that tests fail",
 		"See which tests fail, and of which commit: the Job did its work."},
 	{[]string{"keyerror", "attributeerror", "typeerror", "nameerror", "indexerror", "zerodivisionerror",
-		"assertionerror", "assertion failed", "nullpointerexception", "nil pointer dereference", "index out of range",
+		"assertionerror", "assertion failed", "valueerror", "device-side assert", "nullpointerexception",
+		"nil pointer dereference", "index out of range",
 		"of undefined (reading", "of undefined", "nomethoderror", "referenceerror", "unboundlocalerror",
 		"indexoutofbounds", "panic: runtime error", "syntaxerror", "syntax error"},
 		"that its program has stopped at an error",
@@ -285,7 +310,7 @@ var sayings = slices.Concat([]saying{
 // before them the program may have survived.
 func sayingIn(message string) *saying {
 	const last = 2
-	message = strings.ToLower(strings.TrimSpace(message))
+	message = " " + strings.ToLower(strings.TrimSpace(message))
 	lines := strings.Split(message, "\n")
 	for _, part := range []string{strings.Join(lines[max(0, len(lines)-last):], "\n"), message} {
 		at := slices.IndexFunc(sayings, func(s saying) bool { return contains(part, s.says) })
