@@ -28,23 +28,21 @@ func TestBehaviour(t *testing.T) {
 		for _, row := range script.Rows {
 			rows++
 			t.Run(script.Name+"/"+row.Name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) { playRow(t, row) })
+				synctest.Test(t, func(t *testing.T) {
+					s := kube.New(kube.Options{Kinds: []kube.Kind{widgets, gadgets}})
+					collector := kube.Collector{Server: s}
+					player := behaviour.Player{Config: s.Config(), Settle: func(time.Time) bool { return collector.Step() }}
+					got := Must(player.Play(t.Context(), row, "behaviour-1"))
+					for i, step := range row.Steps {
+						if diff := cmp.Diff(step.Want, got[i]); diff != "" {
+							t.Errorf("%s %s (-API server +here)\n%s", step.Method, step.Path, diff)
+						}
+					}
+				})
 			})
 		}
 	}
 	if rows < 50 {
 		t.Errorf("there are %d rows, want at least 50", rows)
-	}
-}
-
-func playRow(t *testing.T, row behaviour.Row) {
-	s := kube.New(kube.Options{Kinds: []kube.Kind{widgets, gadgets}})
-	collector := kube.Collector{Server: s}
-	player := behaviour.Player{Config: s.Config(), Settle: func(time.Time) bool { return collector.Step() }}
-	got := Must(player.Play(t.Context(), row, "behaviour-1"))
-	for i, step := range row.Steps {
-		if diff := cmp.Diff(step.Want, got[i]); diff != "" {
-			t.Errorf("%s %s (-API server +here)\n%s", step.Method, step.Path, diff)
-		}
 	}
 }

@@ -63,11 +63,15 @@ type placed struct {
 // collect does with an object what its owners and its own deletion require.
 func (s *Server) collect(k *kind, v *version, owners map[types.UID]placed) bool {
 	action := cluster.GarbageActionOf(v.obj, func(ref metav1.OwnerReference) metav1.Object {
-		if owner, found := owners[ref.UID]; found && owner.is(ref, v.obj.GetNamespace()) {
+		owner, found := owners[ref.UID]
+		if found && owner.GroupVersionKind.Kind == ref.Kind && owner.obj.GetName() == ref.Name &&
+			(owner.ClusterScoped || owner.obj.GetNamespace() == v.obj.GetNamespace()) {
 			return owner.obj
 		}
 		return nil
-	}, s.all)
+	}, func(yield func(metav1.Object) bool) {
+		s.versions(func(_ *kind, v *version) bool { return yield(v.obj) })
+	})
 	if action.Delete != "" {
 		_, _, err := s.remove(k, v, deleteByUID(v.obj.GetUID(), action.Delete), nil)
 		return err == nil
@@ -76,21 +80,6 @@ func (s *Server) collect(k *kind, v *version, owners map[types.UID]placed) bool 
 		s.edit(k, v, func(o Object) { action.Edit(o) })
 	}
 	return action.Edits()
-}
-
-// is reports whether a reference from a namespace refers to this object.
-func (o placed) is(ref metav1.OwnerReference, namespace string) bool {
-	return o.GroupVersionKind.Kind == ref.Kind && o.obj.GetName() == ref.Name &&
-		(o.ClusterScoped || o.obj.GetNamespace() == namespace)
-}
-
-// all yields all objects.
-func (s *Server) all(yield func(metav1.Object) bool) {
-	for _, v := range s.versions {
-		if !yield(v.obj) {
-			return
-		}
-	}
 }
 
 // empty deletes the content of a namespace that is being deleted, and then the

@@ -44,10 +44,6 @@ func (s *Server) discover(hr *http.Request) ([]byte, bool) {
 	return text, err == nil
 }
 
-func (s *Server) serves(gv schema.GroupVersion) bool {
-	return slices.ContainsFunc(s.kinds, func(k *kind) bool { return k.GroupVersionKind.GroupVersion() == gv })
-}
-
 // groups returns the API groups in the order of their first kind, with the versions in the
 // same order.
 func (s *Server) groups() []metav1.APIGroup {

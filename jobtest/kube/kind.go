@@ -142,14 +142,30 @@ func typed[T any, P interface {
 	return k
 }
 
-// custom returns a kind without a Go type.
+// custom returns a kind without a Go type. Without a status subresource, the status is an ordinary field.
 func custom(c Kind) *kind {
 	if c.Resource == "" {
 		c.Resource = c.singular() + "s"
 	}
-	r := rules{custom: true, needsVersion: true, create: createCustom, update: updateCustom}
+	r := rules{
+		custom: true, needsVersion: true,
+		create: func(o Object) { o.SetGeneration(1) },
+		update: func(next, old Object) { bump(next, old, contentChanged(next, old, false)) },
+	}
 	if c.Status {
-		r.create, r.update, r.updateStatus = createWithStatus, updateWithStatus, updateCustomStatus
+		r.create = func(o Object) {
+			delete(o.(*unstructured.Unstructured).Object, "status")
+			o.SetGeneration(1)
+		}
+		r.update = func(next, old Object) {
+			setOrDelete(next.(*unstructured.Unstructured).Object, "status", old.(*unstructured.Unstructured).Object)
+			bump(next, old, contentChanged(next, old, true))
+		}
+		r.updateStatus = func(next, old Object) {
+			to, from := next.(*unstructured.Unstructured), old.DeepCopyObject().(*unstructured.Unstructured)
+			setOrDelete(from.Object, "status", to.Object)
+			*to = *from
+		}
 	}
 	return &kind{Kind: c, rules: r, fresh: func() Object {
 		return &unstructured.Unstructured{Object: map[string]any{}}

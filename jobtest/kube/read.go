@@ -104,8 +104,6 @@ func (k *kind) fieldsOf(o Object) fields.Set {
 	return set
 }
 
-func (sel *selection) empty() bool { return sel.LabelSelector.Empty() && sel.FieldSelector.Empty() }
-
 func (sel *selection) has(v *version) bool {
 	return v != nil &&
 		(sel.namespace == "" || sel.namespace == v.obj.GetNamespace()) &&
@@ -170,11 +168,6 @@ func (p *page) resume(token string, compacted int64) error {
 	return nil
 }
 
-func (p page) token() string {
-	text, _ := json.Marshal(p) // a number and a string
-	return base64.RawURLEncoding.EncodeToString(text)
-}
-
 func (s *Server) serveList(r *Request) (answer, error) {
 	k := r.kind
 	sel, err := r.selection()
@@ -205,8 +198,9 @@ func (s *Server) serveList(r *Request) (answer, error) {
 	}
 	list := metav1.ListMeta{ResourceVersion: strconv.FormatInt(p.Revision, 10)}
 	if next < len(keys) {
-		list.Continue = page{Revision: p.Revision, Start: keys[next]}.token()
-		if sel.empty() {
+		text, _ := json.Marshal(page{Revision: p.Revision, Start: keys[next]}) // a number and a string
+		list.Continue = base64.RawURLEncoding.EncodeToString(text)
+		if sel.LabelSelector.Empty() && sel.FieldSelector.Empty() {
 			left := int64(0)
 			for _, id := range keys[next:] {
 				if sel.has(objects[id]) {

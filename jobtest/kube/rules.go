@@ -2,6 +2,7 @@ package kube
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"strconv"
 
@@ -12,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/jobfate/jobfate/jobtest/cluster"
@@ -199,30 +201,6 @@ func bump(next, old Object, changed bool) {
 	}
 }
 
-// These are the rules of custom resources. Without a status subresource, the status is an
-// ordinary field.
-
-func createCustom(o Object) { o.SetGeneration(1) }
-
-func createWithStatus(o Object) {
-	delete(o.(*unstructured.Unstructured).Object, "status")
-	o.SetGeneration(1)
-}
-
-func updateCustom(next, old Object) { bump(next, old, contentChanged(next, old, false)) }
-
-func updateWithStatus(next, old Object) {
-	to, from := next.(*unstructured.Unstructured).Object, old.(*unstructured.Unstructured).Object
-	setOrDelete(to, "status", from)
-	bump(next, old, contentChanged(next, old, true))
-}
-
-func updateCustomStatus(next, old Object) {
-	to, from := next.(*unstructured.Unstructured), old.DeepCopyObject().(*unstructured.Unstructured)
-	setOrDelete(from.Object, "status", to.Object)
-	*to = *from
-}
-
 func setOrDelete(to map[string]any, name string, from map[string]any) {
 	if value, ok := from[name]; ok {
 		to[name] = value
@@ -248,7 +226,8 @@ func contentChanged(next, old Object, statusApart bool) bool {
 
 // systemFields sets the metadata that every new object gets.
 func (s *Server) systemFields(o Object) {
-	o.SetUID(s.newUID())
+	s.made++
+	o.SetUID(types.UID(fmt.Sprintf("%08x-0000-4000-8000-%012x", s.made, s.made)))
 	o.SetCreationTimestamp(s.stamp())
 	o.SetDeletionTimestamp(nil)
 	o.SetDeletionGracePeriodSeconds(nil)

@@ -1,7 +1,6 @@
 package kube
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -10,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 )
 
@@ -55,9 +53,11 @@ func New(o Options) *Server {
 	for _, k := range o.Kinds {
 		s.add(custom(k))
 	}
+	namespaces := s.byPath[corev1.SchemeGroupVersion.WithResource("namespaces")]
 	for _, name := range []string{metav1.NamespaceDefault, metav1.NamespaceSystem, metav1.NamespacePublic,
 		"kube-node-lease"} {
-		s.addNamespace(name)
+		// The creation cannot fail, because the names are valid and unused.
+		_, _ = s.create(namespaces, "", &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, nil)
 	}
 	return s
 }
@@ -112,12 +112,6 @@ func (s *Server) Revision() int64 {
 
 // stamp returns the current time truncated to seconds, as in stored objects.
 func (s *Server) stamp() metav1.Time { return metav1.NewTime(time.Now().UTC().Truncate(time.Second)) }
-
-// newUID returns a UID that no object has had.
-func (s *Server) newUID() types.UID {
-	s.made++
-	return types.UID(fmt.Sprintf("%08x-0000-4000-8000-%012x", s.made, s.made))
-}
 
 // suffixLetters holds the characters of generated suffixes: no vowels, and no characters that
 // look alike.

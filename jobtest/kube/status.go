@@ -50,11 +50,6 @@ func (k *kind) conflict(name, format string, args ...any) error {
 	return apierrors.NewConflict(k.groupResource(), name, fmt.Errorf(format, args...))
 }
 
-func (k *kind) staleVersion(name string) error {
-	return k.conflict(name, "the object has been modified; please apply your changes to the latest version "+
-		"and try again")
-}
-
 // preconditionFailed returns the error of an update whose UID is that of another object
 // with the same name.
 func (k *kind) preconditionFailed(obj Object, what, wanted, has string) error {
@@ -84,12 +79,6 @@ func generic(code int, message string) error {
 func noResource() error { return generic(http.StatusNotFound, "") }
 
 func noMethod() error { return generic(http.StatusMethodNotAllowed, "") }
-
-func notAcceptable() error {
-	return generic(http.StatusNotAcceptable,
-		"406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, "+
-			"application/vnd.kubernetes.protobuf")
-}
 
 // internal returns an error whose message the API server passes on unchanged.
 func internal(message string) error {

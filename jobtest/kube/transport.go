@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -164,9 +165,10 @@ func readBody(hr *http.Request) ([]byte, error) {
 
 // parse reads the path of a request for objects.
 func (s *Server) parse(hr *http.Request, body []byte) (*Request, error) {
+	mediaType, _, _ := strings.Cut(hr.Header.Get("Content-Type"), ";")
 	r := &Request{
 		Query:       hr.URL.Query(),
-		ContentType: mediaType(hr.Header.Get("Content-Type")),
+		ContentType: strings.TrimSpace(mediaType),
 		Body:        body,
 		UserAgent:   hr.UserAgent(),
 		accept:      hr.Header.Get("Accept"),
@@ -181,7 +183,7 @@ func (s *Server) parse(hr *http.Request, body []byte) (*Request, error) {
 	default:
 		return nil, errNoPage
 	}
-	if !s.serves(gv) {
+	if !slices.ContainsFunc(s.kinds, func(k *kind) bool { return k.GroupVersionKind.GroupVersion() == gv }) {
 		return nil, errNoPage
 	}
 	if len(parts) >= 3 && parts[0] == "namespaces" && !isNamespaceSubresource(parts) {
@@ -236,15 +238,12 @@ func verb(method string, r *Request) string {
 	return ""
 }
 
-func mediaType(header string) string {
-	kind, _, _ := strings.Cut(header, ";")
-	return strings.TrimSpace(kind)
-}
-
 // serve executes a request.
 func (s *Server) serve(ctx context.Context, r *Request) (answer, error) {
-	if !acceptsJSON(r.accept) {
-		return answer{}, notAcceptable()
+	if r.accept != "" && !strings.Contains(r.accept, "json") && !strings.Contains(r.accept, "*/*") {
+		return answer{}, generic(http.StatusNotAcceptable,
+			"406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, "+
+				"application/vnd.kubernetes.protobuf")
 	}
 	if r.Subresource != "" && !r.kind.hasSubresource(r.Subresource) {
 		if r.kind.custom {
@@ -283,10 +282,6 @@ func (s *Server) serve(ctx context.Context, r *Request) (answer, error) {
 func (k *kind) hasSubresource(name string) bool {
 	return name == "status" && k.updateStatus != nil || name == "finalize" && k.Resource == "namespaces" ||
 		name == "binding" && k.Resource == "pods"
-}
-
-func acceptsJSON(accept string) bool {
-	return accept == "" || strings.Contains(accept, "json") || strings.Contains(accept, "*/*")
 }
 
 // refuse returns the answer to a failed request.

@@ -122,12 +122,6 @@ func (s *Server) admit(k *kind, namespace, name string) error {
 	return err
 }
 
-func (s *Server) addNamespace(name string) {
-	k := s.byPath[corev1.SchemeGroupVersion.WithResource("namespaces")]
-	// The creation cannot fail, because the names are valid and unused.
-	_, _ = s.create(k, "", &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, nil)
-}
-
 func (s *Server) serveUpdate(r *Request) (answer, error) {
 	next, err := r.Decode()
 	if err != nil {
@@ -170,7 +164,8 @@ func (s *Server) update(k *kind, old *version, next Object, r *Request) (*versio
 		return nil, apierrors.NewInvalid(gk, next.GetName(), field.ErrorList{
 			field.Invalid(field.NewPath("metadata", "resourceVersion"), 0, "must be specified for an update")})
 	case given != "" && given != old.obj.GetResourceVersion():
-		return nil, k.staleVersion(old.obj.GetName())
+		return nil, k.conflict(old.obj.GetName(), "the object has been modified; please apply your changes to the "+
+			"latest version and try again")
 	}
 	next.SetResourceVersion(old.obj.GetResourceVersion())
 	next.SetGeneration(old.obj.GetGeneration())
@@ -196,7 +191,11 @@ func (k *kind) prepare(old, next Object, subresource string) field.ErrorList {
 	if subresource == "status" {
 		change, check = k.updateStatus, k.validateStatus
 	} else if subresource == "finalize" {
-		change = finalizeNamespace
+		change = func(next, old Object) {
+			ns, finalizers := next.(*corev1.Namespace), next.(*corev1.Namespace).Spec.Finalizers
+			*ns = *old.(*corev1.Namespace).DeepCopy()
+			ns.Spec.Finalizers = finalizers
+		}
 	}
 	if change != nil {
 		change(next, old)
@@ -249,10 +248,4 @@ func (k *kind) finalized(old, next Object) bool {
 	}
 	grace := old.GetDeletionGracePeriodSeconds()
 	return grace == nil || *grace == 0
-}
-
-func finalizeNamespace(next, old Object) {
-	finalizers := next.(*corev1.Namespace).Spec.Finalizers
-	*next.(*corev1.Namespace) = *old.(*corev1.Namespace).DeepCopy()
-	next.(*corev1.Namespace).Spec.Finalizers = finalizers
 }

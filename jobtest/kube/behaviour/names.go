@@ -36,10 +36,6 @@ const suffixLength = 5
 
 type seen struct{ uid, version, before string }
 
-func newNames(namespace string) *names {
-	return &names{namespace: namespace, objects: map[string]*seen{}, generatedNames: map[string]string{}}
-}
-
 var variable = regexp.MustCompile(`\{[a-z0-9.-]+(-1)?\}`)
 
 // fill replaces the variables of a request.
@@ -92,8 +88,9 @@ func (n *names) render(text []byte, show []string, now time.Time) (string, error
 			return "", err
 		}
 		n.learn(answer)
-		if bookmark(answer) {
-			continue
+		_, annotated, _ := unstructured.NestedFieldNoCopy(answer, "object", "metadata", "annotations")
+		if answer["type"] == "BOOKMARK" && !annotated {
+			continue // a plain bookmark may arrive at any time
 		}
 		normal, _ := n.normal(answer, "", now).(map[string]any)
 		part, err := yaml.Marshal(pick(normal, show))
@@ -103,12 +100,6 @@ func (n *names) render(text []byte, show []string, now time.Time) (string, error
 		shown = append(shown, strings.TrimSpace(string(part)))
 	}
 	return n.hide(strings.Join(shown, "\n---\n")), nil
-}
-
-// bookmark reports whether an event is a plain bookmark, which may arrive at any time.
-func bookmark(event map[string]any) bool {
-	_, annotated, _ := unstructured.NestedFieldNoCopy(event, "object", "metadata", "annotations")
-	return event["type"] == "BOOKMARK" && !annotated
 }
 
 // learn records the objects of an answer.

@@ -27,7 +27,7 @@ func (p Player) Play(ctx context.Context, row Row, namespace string) ([]string, 
 		return nil, err
 	}
 	t := &stage{client: client, host: strings.TrimSuffix(p.Config.Host, "/"), namespace: namespace,
-		names: newNames(namespace)}
+		names: &names{namespace: namespace, objects: map[string]*seen{}, generatedNames: map[string]string{}}}
 	body := fmt.Sprintf(`{"metadata":{"name":%q}}`, namespace)
 	if code, text, err := t.send(ctx, Step{Method: "POST", Path: "/api/v1/namespaces",
 		Body: body}); err != nil || code != http.StatusCreated {

@@ -145,7 +145,7 @@ func (e *Env) connect(cached client.Reader, scheme *runtime.Scheme) error {
 	live, errLive := client.New(config, client.Options{Scheme: scheme, Mapper: mapper})
 	writes, errWrites := client.New(config, client.Options{Scheme: scheme, Mapper: mapper,
 		Cache: &client.CacheOptions{Reader: cached, Unstructured: true}})
-	e.Client, e.Live, e.Manager = writes, live, newManager(e)
+	e.Client, e.Live, e.Manager = writes, live, setupOf(manager.Manager.GetEventRecorder, e)
 	return errors.Join(errLive, errWrites)
 }
 

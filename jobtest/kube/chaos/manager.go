@@ -30,10 +30,7 @@ type setup[R any] struct {
 	*Env
 }
 
-// newManager returns the manager of a process.
-func newManager(e *Env) manager.Manager { return setupOf(manager.Manager.GetEventRecorder, e) }
-
-// setupOf infers R from the method of a manager.
+// setupOf returns the manager of a process. It infers R from the method of a manager.
 func setupOf[R any](_ func(manager.Manager, string) R, e *Env) manager.Manager {
 	return any(setup[R]{Env: e}).(manager.Manager)
 }
