@@ -252,7 +252,7 @@ func (c *Census) countNumbers(r *Record, by int32) {
 		c.Terminating += by
 	}
 	switch {
-	case !r.isUnrecorded():
+	case !r.Tracked || !r.Valid || r.Listed: // no status is to record it
 	case r.Succeeded:
 		c.Succeeded += by
 	case r.Failed && !r.Ignored():

@@ -90,7 +90,7 @@ func (c *Census) Check() error {
 	}
 	errs = append(errs, c.finishes.check("finishes"))
 	if got, want := slices.Collect(c.finishes.all()), slices.Collect(fresh.finishTimes().all()); c.finishes != nil &&
-		!slices.EqualFunc(got, want, equalFinishes) {
+		!slices.EqualFunc(got, want, func(a, b finish) bool { return a.compare(b) == 0 && a.number == b.number }) {
 		errs = append(errs, fmt.Errorf("finishes: got %v, want %v", got, want))
 	}
 	if c.names != nil {
@@ -119,8 +119,6 @@ func (c *Census) Check() error {
 
 // EqualRecords compares the classes by content, because each census shares its own.
 func EqualRecords(a, b *Record) bool { return a.Pod == b.Pod && reflect.DeepEqual(a, b) }
-
-func equalFinishes(a, b finish) bool { return a.compare(b) == 0 && a.number == b.number }
 
 func (o *ordered[T]) check(name string) error {
 	if o == nil {

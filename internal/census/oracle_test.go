@@ -82,16 +82,6 @@ func (w world) settled(results census.IndexResults) map[int64]bool {
 	return settled
 }
 
-// inOrder returns the records that are wanted, ordered by index and UID.
-func inOrder(c *census.Census, wanted func(*census.Record) bool) (records []*census.Record) {
-	for _, r := range c.AllInOrder() {
-		if wanted(r) {
-			records = append(records, r)
-		}
-	}
-	return records
-}
-
 // filter returns the pods for which all conditions hold.
 func (w world) filter(holds ...func(*corev1.Pod) bool) []*corev1.Pod {
 	var out []*corev1.Pod
@@ -181,13 +171,9 @@ func (w world) does(action batchv1.PodFailurePolicyAction) func(*corev1.Pod) boo
 	return func(pod *corev1.Pod) bool { return w.failed(pod) && w.action(pod) == action }
 }
 
-func not(f func(*corev1.Pod) bool) func(*corev1.Pod) bool {
-	return func(pod *corev1.Pod) bool { return !f(pod) }
-}
-
 // fresh returns the finished pods that no status has recorded.
 func (w world) fresh(how func(*corev1.Pod) bool) []*corev1.Pod {
-	return w.filter(w.tracked, w.valid, how, not(w.listed))
+	return w.filter(w.tracked, w.valid, how, func(pod *corev1.Pod) bool { return !w.listed(pod) })
 }
 
 // bits returns the classification of a pod.
@@ -223,11 +209,6 @@ func (w world) sorted(pods []*corev1.Pod) []*corev1.Pod {
 		})
 	}
 	return pods
-}
-
-// record returns failedBefore with the unrecorded pods added.
-func (w world) record() backoff.Record {
-	return failedBefore.With(Each(w.fresh(w.succeeded), backoff.FinishTime), Each(w.fresh(w.failed), backoff.FinishTime))
 }
 
 var failedBefore = backoff.Record{Job: "job", Failures: 2, LastFailure: After(4).Time}

@@ -48,14 +48,11 @@ func (c *Census) failedBesides(r *Record) *Record {
 	}
 	list := c.list(failures)
 	list.remove(r) // a list that has just been made may still contain it
-	if other, ok := list.last(fewest(r.Index + 1)); ok && other.Index == r.Index {
+	// It comes before all failed pods of the next index.
+	next := &Record{PodRecord: classify.PodRecord{Index: r.Index + 1,
+		Class: &classify.Class{Counts: classify.Counts{Failures: -1}}}}
+	if other, ok := list.last(next); ok && other.Index == r.Index {
 		return other
 	}
 	return nil
-}
-
-// fewest returns a record that comes before all failed pods of an index.
-func fewest(index int32) *Record {
-	class := &classify.Class{Counts: classify.Counts{Failures: -1}}
-	return &Record{PodRecord: classify.PodRecord{Class: class, Index: index}}
 }

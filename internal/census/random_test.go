@@ -56,8 +56,10 @@ func countersOf(c *census.Census) counters {
 		Succeeded: c.Succeeded, Failed: c.Failed, Restarts: c.Restarts,
 		Record: c.BackoffChange(false).With(failedBefore), FailsJob: failsJob(c),
 	}
-	for _, r := range inOrder(c, func(r *census.Record) bool { return r.Finalized }) {
-		out.InOrder = append(out.InOrder, r.Pod.UID)
+	for _, r := range c.AllInOrder() {
+		if r.Finalized {
+			out.InOrder = append(out.InOrder, r.Pod.UID)
+		}
 	}
 	return out
 }
@@ -69,8 +71,9 @@ func (w world) counters() counters {
 		Active: count(active), Ready: count(ready), Terminating: count(terminating),
 		Succeeded: int32(len(w.fresh(w.succeeded))),
 		Failed:    int32(len(w.fresh(func(pod *corev1.Pod) bool { return w.failed(pod) && !ignored(pod) }))),
-		Record:    w.record(),
-		InOrder:   UIDsOf(w.sorted(w.filter(w.carries))),
+		Record: failedBefore.With(Each(w.fresh(w.succeeded), backoff.FinishTime),
+			Each(w.fresh(w.failed), backoff.FinishTime)), // the unrecorded pods added
+		InOrder: UIDsOf(w.sorted(w.filter(w.carries))),
 	}
 	for _, pod := range w.Pods {
 		if w.Restarts {

@@ -129,12 +129,9 @@ func TestInOrder_spread(t *testing.T) {
 		for _, pod := range pods {
 			want = append(want, c.Of(pod.UID))
 		}
-		slices.SortFunc(want, byIndexAndUID)
+		slices.SortFunc(want, func(a, b *census.Record) int { // without the shortcut that a Record takes
+			return cmp.Or(cmp.Compare(a.Index, b.Index), cmp.Compare(a.Pod.UID, b.Pod.UID))
+		})
 		Same(t, fmt.Sprintf("indexes below %d: in order", spread), slices.Equal(got, want), true)
 	}
-}
-
-// byIndexAndUID is the order of pods without the shortcut that a Record takes.
-func byIndexAndUID(a, b *census.Record) int {
-	return cmp.Or(cmp.Compare(a.Index, b.Index), cmp.Compare(a.Pod.UID, b.Pod.UID))
 }

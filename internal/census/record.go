@@ -22,9 +22,6 @@ func newRecord(r classify.PodRecord) Record {
 	return Record{r, binary.BigEndian.Uint64(start[:])}
 }
 
-// isUnrecorded reports whether a status has yet to record the pod once it has finished.
-func (r *Record) isUnrecorded() bool { return r.Tracked && r.Valid && !r.Listed }
-
 // replaceable reports whether a new pod may continue the failure counts of this one.
 func (r *Record) replaceable() bool { return r.Failed && r.Tracked && r.Valid }
 

@@ -126,7 +126,7 @@ func TestRandom_everyStep(t *testing.T) {
 				abandoned := c
 				c = c.Clone()
 				o.step(t, abandoned, states)
-				o = o.clone()
+				o = new(*o)
 				abandoned.Replace(nil)
 				c.Replace(o.list())
 				c.SetStripped(o.stripped)
@@ -144,11 +144,6 @@ func TestRandom_everyStep(t *testing.T) {
 			Same(t, "at the end", query(c), query(o.fresh(t)))
 		}
 	})
-}
-
-func (o *inputs) clone() *inputs {
-	next := *o
-	return &next
 }
 
 func (o *inputs) list() []*corev1.Pod { return slices.Collect(maps.Values(o.pods)) }

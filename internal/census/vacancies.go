@@ -8,8 +8,6 @@ import (
 	"github.com/jobfate/jobfate/indexset"
 )
 
-func byFirst(a, b indexset.Interval) int { return cmp.Compare(a.First, b.First) }
-
 // putVacant adds an index to the vacant ones or removes it, as vacant says.
 func (x *indexed) putVacant(index int32, vacant bool) {
 	v := x.vacant
@@ -57,6 +55,7 @@ func (c *Census) findVacant() {
 		occupied = occupied.Union(c.ending.indexes())
 	}
 	vacant := occupied.Complement(c.classifier.Completions)
+	byFirst := func(a, b indexset.Interval) int { return cmp.Compare(a.First, b.First) }
 	c.vacant, c.vacancies = newOrdered(byFirst, slices.Collect(vacant.Intervals())), vacant.Len()
 }
 
