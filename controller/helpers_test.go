@@ -49,7 +49,12 @@ func newFixture(t testing.TB, onServer ...runtime.Object) *fixture {
 	t.Helper()
 	server := fake.NewClientset(onServer...)
 	server.PrependReactor("patch", "*", newVersion(server.Tracker()))
-	server.PrependReactor("create", "pods", newUID(server.Tracker()))
+	// As by the API server, a new pod gets a UID and a resource version.
+	server.PrependReactor("create", "pods", func(a ktesting.Action) (bool, runtime.Object, error) {
+		pod := a.(ktesting.CreateAction).GetObject().(*corev1.Pod).DeepCopy()
+		pod.UID, pod.ResourceVersion = types.UID("uid-of-"+pod.Name), "2000"
+		return true, pod, server.Tracker().Create(a.GetResource(), pod, a.GetNamespace())
+	})
 	s := &store{
 		barrier: "1",
 		jobs:    cache.NewIndexer(cache.MetaNamespaceKeyFunc, byNamespace),
@@ -91,16 +96,6 @@ func newVersion(tracker ktesting.ObjectTracker) ktesting.ReactionFunc {
 			err = tracker.Update(a.GetResource(), patched, a.GetNamespace())
 		}
 		return handled, patched, err
-	}
-}
-
-// newUID makes creations set a UID and a resource version, as the API server does.
-func newUID(tracker ktesting.ObjectTracker) ktesting.ReactionFunc {
-	return func(a ktesting.Action) (bool, runtime.Object, error) {
-		pod := a.(ktesting.CreateAction).GetObject().(*corev1.Pod).DeepCopy()
-		pod.UID, pod.ResourceVersion = types.UID("uid-of-"+pod.Name), "2000"
-		err := tracker.Create(a.GetResource(), pod, a.GetNamespace())
-		return true, pod, err
 	}
 }
 

@@ -61,21 +61,15 @@ func TestMetricsOfDecisions(t *testing.T) {
 		if len(metrics) == 0 {
 			t.Errorf("%s: no metrics", what)
 		}
-		metricsAreRegistered(t, metrics, seen)
+		m := Must(newMetrics(prometheus.NewRegistry(), tracking.Keys{}))
+		m.add(metrics)
+		for _, metric := range metrics {
+			seen[metric.Name] = true
+			counter := Must(m.counters[metric.Name].GetMetricWith(metric.Labels))
+			Same(t, metric.Name, testutil.ToFloat64(counter), float64(metric.Add))
+		}
 	}
 	for _, c := range counters {
 		Same(t, "a decision has the metric "+c.name, seen[c.name], true)
-	}
-}
-
-// metricsAreRegistered adds metrics to new counters, reads them and marks their names.
-func metricsAreRegistered(t *testing.T, metrics []decide.Metric, seen map[string]bool) {
-	t.Helper()
-	m := Must(newMetrics(prometheus.NewRegistry(), tracking.Keys{}))
-	m.add(metrics)
-	for _, metric := range metrics {
-		seen[metric.Name] = true
-		counter := Must(m.counters[metric.Name].GetMetricWith(metric.Labels))
-		Same(t, metric.Name, testutil.ToFloat64(counter), float64(metric.Add))
 	}
 }

@@ -236,7 +236,9 @@ func (c *podCache) apply(sent, after *corev1.Pod) {
 			c.leave(before)
 		}
 		if after != nil {
-			c.enter(after)
+			g := c.groupOf(after) // the pod is new there, or has changed
+			g.pods[name.Name] = after
+			g.record(change{c.changes, name.Name})
 			c.pods[name] = after
 		} else {
 			delete(c.pods, name)
@@ -246,13 +248,6 @@ func (c *podCache) apply(sent, after *corev1.Pod) {
 	if before != nil || after != nil {
 		c.notify(before, after, false)
 	}
-}
-
-// enter records that a pod is new in its group, or has changed there.
-func (c *podCache) enter(pod *corev1.Pod) {
-	g := c.groupOf(pod)
-	g.pods[pod.Name] = pod
-	g.record(change{c.changes, pod.Name})
 }
 
 // leave records that a pod is no longer in its group. It deletes a controller's group that has no

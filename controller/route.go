@@ -41,14 +41,9 @@ func (c *controller) podChanged(q jobQueue, before, after *corev1.Pod) {
 	c.metrics.finalizerChanged(before, after)
 	store := c.stores.of(cmp.Or(after, before).Namespace)
 	for _, name := range route.Of(before, after, store.jobsIn, c.decide...) {
-		c.enqueue(q, store.job(name))
-	}
-}
-
-// enqueue queues a Job, if this controller runs it. A nil Job is ignored.
-func (c *controller) enqueue(q jobQueue, job *batchv1.Job) {
-	if c.me.Manages(job) {
-		q.AddAfter(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(job)}, c.BatchPeriod)
+		if job := store.job(name); c.me.Manages(job) { // not a nil Job
+			q.AddAfter(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(job)}, c.BatchPeriod)
+		}
 	}
 }
 

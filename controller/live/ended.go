@@ -6,7 +6,6 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/watch"
@@ -51,17 +50,14 @@ func (c *Cluster) describe(job *batchv1.Job) string {
 		return text
 	}
 	for _, pod := range pods.Items {
-		if metav1.IsControlledBy(&pod, job) {
-			text += fmt.Sprintf("\npod %s: %s%s", pod.Name, pod.Status.Phase, exits(&pod))
+		if !metav1.IsControlledBy(&pod, job) {
+			continue
 		}
-	}
-	return text
-}
-
-func exits(pod *corev1.Pod) (text string) {
-	for _, c := range pod.Status.ContainerStatuses {
-		if t := c.State.Terminated; t != nil {
-			text += fmt.Sprintf(", %s exited with %d", c.Name, t.ExitCode)
+		text += fmt.Sprintf("\npod %s: %s", pod.Name, pod.Status.Phase)
+		for _, c := range pod.Status.ContainerStatuses {
+			if t := c.State.Terminated; t != nil {
+				text += fmt.Sprintf(", %s exited with %d", c.Name, t.ExitCode)
+			}
 		}
 	}
 	return text

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/funcr"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -120,7 +119,11 @@ func Start(t testing.TB, cfg *rest.Config, options ...Option) *Cluster {
 // newManager returns a manager with the Job controller and the garbage collector.
 func newManager(t testing.TB, cfg *rest.Config, s settings) (manager.Manager, error) {
 	o := ctrl.Options{
-		Logger:  errorsTo(t),
+		Logger: funcr.New(func(_, line string) {
+			if strings.Contains(line, `"error"=`) {
+				t.Log(line)
+			}
+		}, funcr.Options{}),
 		Metrics: metricsserver.Options{BindAddress: "0"},
 		// The priority queue of controller-runtime 0.24 may leave a blocked goroutine behind
 		// when it shuts down. A bubble panics then.
@@ -143,13 +146,4 @@ func newManager(t testing.TB, cfg *rest.Config, s settings) (manager.Manager, er
 		return nil, err
 	}
 	return mgr, errors.Join(addTTL(mgr), mgr.Add(collector))
-}
-
-// errorsTo returns a logger that writes errors to the log of a test.
-func errorsTo(t testing.TB) logr.Logger {
-	return funcr.New(func(_, line string) {
-		if strings.Contains(line, `"error"=`) {
-			t.Log(line)
-		}
-	}, funcr.Options{})
 }

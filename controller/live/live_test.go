@@ -60,14 +60,11 @@ func indexed(n int32) func(*batchv1.JobSpec) {
 	}
 }
 
-func outcome(job *batchv1.Job) string {
-	o := jobstatus.OutcomeOf(job)
-	return fmt.Sprintf("%s/%s, %d succeeded, %d failed", o.Phase, o.Reason, job.Status.Succeeded, job.Status.Failed)
-}
-
 func (w *world) wantOutcome(job *batchv1.Job, want string) {
 	w.Helper()
-	Same(w, job.Name, outcome(job), want)
+	o := jobstatus.OutcomeOf(job)
+	got := fmt.Sprintf("%s/%s, %d succeeded, %d failed", o.Phase, o.Reason, job.Status.Succeeded, job.Status.Failed)
+	Same(w, job.Name, got, want)
 }
 
 // A Job fails after its retries, with the backoff delays of Kubernetes.
