@@ -21,7 +21,7 @@ func (f *Follower) follow(before *world, e *cluster.Event) *world {
 		if job != nil && job.UID != w.uid {
 			f.begin(w, job)
 			for _, p := range e.OldPods {
-				f.addPod(w, job, p, false)
+				f.addPod(w, p, false)
 			}
 		}
 	}
@@ -101,11 +101,11 @@ func (f *Follower) sent(w *world, at int, e *cluster.Event) {
 		return
 	case cluster.Create:
 		if e.Pod != nil {
-			f.addPod(w, e.Job, e.Pod, true)
+			f.addPod(w, e.Pod, true)
 		}
 		return
 	}
-	if by.view != nil && !w.decided(at) && w.ownWrite(by.view, e.Request) {
+	if by.view != nil && w.pods[0].of[at][on] == 0 && w.ownWrite(by.view, e.Request) {
 		f.look(w, at, e)
 	}
 	switch e.Request.Verb {

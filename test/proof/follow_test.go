@@ -68,7 +68,11 @@ const followed = 600
 func TestRefinement(t *testing.T) {
 	p := Must(Must(Load()).compile())
 	t.Run("searches", func(t *testing.T) { followSearches(t, p) })
-	t.Run("schedules", func(t *testing.T) { followSchedules(t, p) })
+	t.Run("schedules", func(t *testing.T) {
+		for seed := range uint64(schedules()) {
+			finish(t, fmt.Sprintf("seed %d", seed), follow(p, Options{}, chaos.Config{Seed: seed}))
+		}
+	})
 	t.Run("schedules with options", func(t *testing.T) { followOptions(t, p) })
 	if states() < manyStates {
 		return // too few to take the rare actions
@@ -113,13 +117,6 @@ func followSearches(t *testing.T, p *program) {
 			visited.Add(int64(r.States + r.Faultless))
 			finish(t, s.Name, f.Follower)
 		})
-	}
-}
-
-func followSchedules(t *testing.T, p *program) {
-	for seed := range uint64(schedules()) {
-		f := follow(p, Options{}, chaos.Config{Seed: seed})
-		finish(t, fmt.Sprintf("seed %d", seed), f)
 	}
 }
 

@@ -94,7 +94,8 @@ func (m *Model) add(e expr) (err error) {
 	case "define":
 		m.macros[args[0].word] = m.expand(args[1])
 	case "assume":
-		m.Assumptions = append(m.Assumptions, Assumption{args[0].word, args[1].word, text(args[2])})
+		text, _ := strconv.Unquote(args[2].word) // the reader accepts only valid quotes
+		m.Assumptions = append(m.Assumptions, Assumption{args[0].word, args[1].word, text})
 	case "init":
 		m.init = m.expand(args[0])
 	case "initial-controller":
@@ -137,11 +138,6 @@ func (m *Model) know(all []Var, prefix string) {
 	for _, v := range all {
 		m.variables[prefix+v.Name] = true
 	}
-}
-
-func text(e expr) string {
-	s, _ := strconv.Unquote(e.word) // the reader accepts only valid quotes
-	return s
 }
 
 var errForm = errors.New("the form is not known")

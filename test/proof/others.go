@@ -23,7 +23,7 @@ func (f *Follower) out(w *world, uid types.UID, why string) {
 }
 
 // addPod adds a pod.
-func (f *Follower) addPod(w *world, job *batchv1.Job, stored *corev1.Pod, check bool) {
+func (f *Follower) addPod(w *world, stored *corev1.Pod, check bool) {
 	index := int32(-1)
 	if w.indexed {
 		index = f.indexOf(stored)
@@ -100,7 +100,7 @@ func (f *Follower) others(w *world, e *cluster.Event) {
 	switch {
 	case e.OldPod != nil || e.Pod != nil:
 		if e.OldPod == nil {
-			f.addPod(w, e.Job, e.Pod, true)
+			f.addPod(w, e.Pod, true)
 			return
 		}
 		f.changed(w, e.OldPod, e.Pod)

@@ -59,11 +59,6 @@ func (m *Model) byEither(e expr, n int) expr {
 	return anyOf(all(who, m.at(e, n)), all(not(who), m.at(exchanged(e), n)))
 }
 
-// acts reports whether a controller takes the action.
-func (a *Action) acts() bool {
-	return strings.Contains(a.formula.String(), "c.on+ ") || a.Name == "free"
-}
-
 // Refute searches for the shortest run that violates the property when an assumption is dropped. It
 // tries up to a number of steps, and returns nil if there is none.
 func (m *Model) Refute(ctx context.Context, dropped, property string, most int) (*Trace, error) {
@@ -99,7 +94,8 @@ func (m *Model) Refute(ctx context.Context, dropped, property string, most int) 
 				})
 			}
 			step := given(a.formula)
-			choices = append(choices, all(read1(fmt.Sprintf("(= what@%d %d)", n, i)), m.byEither(step, n)))
+			chosen, _ := read(fmt.Sprintf("(= what@%d %d)", n, i)) // the text is ours
+			choices = append(choices, all(chosen[0], m.byEither(step, n)))
 		}
 		s.assert(anyOf(choices...))
 	}
@@ -119,11 +115,6 @@ func (m *Model) Refute(ctx context.Context, dropped, property string, most int) 
 		}
 	}
 	return nil, nil
-}
-
-func read1(text string) expr {
-	all, _ := read(text) // the text is ours
-	return all[0]
 }
 
 // show asks again for the values of a run that ends with step n.
@@ -161,7 +152,7 @@ func (m *Model) show(ctx context.Context, asked *script, property string, bad ex
 		_, _ = fmt.Sscan(value[fmt.Sprintf("what@%d", i)], &at) // z3 returns a number in range
 		a := &m.Actions[at]
 		step := TraceStep{Action: a.Name}
-		if a.acts() {
+		if strings.Contains(a.formula.String(), "c.on+ ") || a.Name == "free" { // a controller takes it
 			step.Actor = "o"
 			if value[fmt.Sprintf("who@%d", i)] == "true" {
 				step.Actor = "c"

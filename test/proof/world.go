@@ -243,5 +243,3 @@ func (p *pod) restart(at int) {
 	c[knows], c[met], c[mF], c[mS], c[mP], c[on], c[cur] = 0, 0, 0, 0, 0, 0, 0
 	p.acked[at] = false
 }
-
-func (w *world) decided(at int) bool { return w.pods[0].of[at][on] != 0 }
