@@ -237,8 +237,8 @@ func (c *podCache) apply(sent, after *corev1.Pod) {
 		}
 		if after != nil {
 			g := c.groupOf(after) // the pod is new there, or has changed
-			g.pods[name.Name] = after
-			g.record(change{c.changes, name.Name})
+			g.pods[after.Name] = after
+			g.record(change{c.changes, after.Name})
 			c.pods[name] = after
 		} else {
 			delete(c.pods, name)

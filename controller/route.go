@@ -41,7 +41,7 @@ func (c *controller) podChanged(q jobQueue, before, after *corev1.Pod) {
 	c.metrics.finalizerChanged(before, after)
 	store := c.stores.of(cmp.Or(after, before).Namespace)
 	for _, name := range route.Of(before, after, store.jobsIn, c.decide...) {
-		if job := store.job(name); c.me.Manages(job) { // not a nil Job
+		if job := store.job(name); c.me.Manages(job) { // false for nil
 			q.AddAfter(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(job)}, c.BatchPeriod)
 		}
 	}

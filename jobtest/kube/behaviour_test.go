@@ -31,7 +31,8 @@ func TestBehaviour(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					s := kube.New(kube.Options{Kinds: []kube.Kind{widgets, gadgets}})
 					collector := kube.Collector{Server: s}
-					player := behaviour.Player{Config: s.Config(), Settle: func(time.Time) bool { return collector.Step() }}
+					player := behaviour.Player{Config: s.Config(),
+						Settle: func(time.Time) bool { return collector.Step() }}
 					got := Must(player.Play(t.Context(), row, "behaviour-1"))
 					for i, step := range row.Steps {
 						if diff := cmp.Diff(step.Want, got[i]); diff != "" {

@@ -224,7 +224,7 @@ func contentChanged(next, old Object, statusApart bool) bool {
 	return !equality.Semantic.DeepEqual(content(next), content(old))
 }
 
-// systemFields sets the metadata that every new object gets.
+// systemFields sets the metadata that every new object gets, with a UID that no object has had.
 func (s *Server) systemFields(o Object) {
 	s.made++
 	o.SetUID(types.UID(fmt.Sprintf("%08x-0000-4000-8000-%012x", s.made, s.made)))
