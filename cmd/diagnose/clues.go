@@ -30,7 +30,7 @@ var clues = []struct {
 	{"heap", (*facts).heap}, {"link", (*facts).link}, {"server", (*facts).server},
 	{"recovered", (*facts).recovered}, {"file", (*facts).file},
 	{"variable", (*facts).variable}, {"shell", (*facts).shell}, {"account", (*facts).account},
-	{"service", (*facts).service}, {"value", (*facts).value},
+	{"service", (*facts).service}, {"certificate", (*facts).certificate}, {"value", (*facts).value},
 }
 
 // clueIn returns the first clue in the message of a container, and what saying it is.

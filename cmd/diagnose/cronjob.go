@@ -487,9 +487,14 @@ func (c *cronFacts) active() (text string, since time.Time) {
 		textIf(!since.IsZero(), ", active for "+c.lasting(since)), since
 }
 
+// run returns the Job of a name; nil if it is not given.
+func (c *cronFacts) run(name string) *batchv1.Job {
+	return firstOf(c.Runs, func(job *batchv1.Job) bool { return job.Name == name })
+}
+
 // created returns when the controller created a Job; zero if that is not known.
 func (c *cronFacts) created(name string) time.Time {
-	if job := firstOf(c.Runs, func(job *batchv1.Job) bool { return job.Name == name }); job != nil {
+	if job := c.run(name); job != nil {
 		return job.CreationTimestamp.Time
 	}
 	created := func(e *corev1.Event) bool { return strings.HasSuffix(e.Message, "Created job "+name) }

@@ -71,8 +71,7 @@ func (c *cronFacts) failedBefore() (n int) {
 	since := cmp.Or(c.of.Status.LastSuccessfulTime, &c.of.CreationTimestamp).Time
 	for _, e := range c.events {
 		name, condition, ended := endedJob(e)
-		given := slices.ContainsFunc(c.Runs, func(job *batchv1.Job) bool { return job.Name == name })
-		if ended && condition == string(batchv1.JobFailed) && !given && timeOf(e).After(since) {
+		if ended && condition == string(batchv1.JobFailed) && c.run(name) == nil && timeOf(e).After(since) {
 			n++
 		}
 	}
@@ -90,8 +89,7 @@ func (c *cronFacts) gone() (last *corev1.Event, text string) {
 		if !ended {
 			continue
 		}
-		given := slices.ContainsFunc(c.Runs, func(job *batchv1.Job) bool { return job.Name == name })
-		if condition != string(batchv1.JobFailed) || given || c.succeededAfter(timeOf(e)) {
+		if condition != string(batchv1.JobFailed) || c.run(name) != nil || c.succeededAfter(timeOf(e)) {
 			break
 		}
 		last, n, said = cmp.Or(last, e), n+1, cmp.Or(said, c.warned(name))
@@ -257,7 +255,7 @@ func (c *cronFacts) usual() (long time.Duration, says string) {
 
 // podless reports whether the first active Job has had no pod.
 func (c *cronFacts) podless() bool {
-	job := firstOf(c.Runs, func(job *batchv1.Job) bool { return job.Name == c.of.Status.Active[0].Name })
+	job := c.run(c.of.Status.Active[0].Name)
 	status := cmp.Or(job, &batchv1.Job{}).Status
 	return job != nil && status.Active+status.Succeeded+status.Failed+*cmp.Or(status.Terminating, new(int32)) == 0
 }

@@ -182,7 +182,7 @@ var mishaps = slices.Concat([]mishap{
 			return tooLong(f, c) && most == "image" && c.pod == ""
 		}},
 	{"it reached its deadline, and nothing given shows that a pod has run",
-		"Find out whether its pods have run, before you raise spec.activeDeadlineSeconds: " + namespaceEvents,
+		NotKnown + ", before you raise spec.activeDeadlineSeconds: " + namespaceEvents,
 		func(f *facts, c *found) bool { return tooLong(f, c) && !f.ran() }},
 	{"it reached its deadline",
 		"See what took long before you raise spec.activeDeadlineSeconds. The logs of the pods that were deleted are " +
@@ -268,6 +268,9 @@ var mishaps = slices.Concat([]mishap{
 		func(_ *facts, c *found) bool { return c.signs.deleted }},
 	{"no container says how", eventsAdvice, func(*facts, *found) bool { return true }},
 })
+
+// NotKnown begins the advice on a Job of whose pods nothing is known.
+const NotKnown = "Find out whether its pods have run"
 
 const (
 	logAdvice       = "Read its log: kubectl logs -n NAMESPACE POD -c CONTAINER."

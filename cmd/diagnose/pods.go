@@ -200,7 +200,8 @@ func (a *symptom) found(f *facts) (c found) {
 	clue := f.clueIn(s.container, s.says)
 	c.object = cmp.Or(s.object, clue.object)
 	c.text = joined("; ", fmt.Sprintf("%d of %s %s: %s", len(a.pods), count(f.Progress.Active, "active pod"), a.cannot,
-		s.text), clue.text)
+		s.text), textIf(mentions(s.says, "exec format error") && f.arch(pod) != "", "node "+c.node+" has architecture "+
+		f.arch(pod)), clue.text)
 	c.evidence, c.how = []string{cmp.Or(s.about, "pod/"+pod.Name)}, cmp.Or(s.how, "Fix what it says.")
 	switch {
 	case clue.of == "server":

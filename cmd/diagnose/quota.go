@@ -117,26 +117,18 @@ func takes(pod *corev1.Pod, name string) (sum resource.Quantity) {
 	return sum
 }
 
-// wholeQuota matches what was requested in the message of a refusal, what is used, and what the quota allows.
-var wholeQuota = regexp.MustCompile(`requested: (\S+), used: (\S+), limited: (\S+)`)
+// wholeQuota matches what was requested in the message of a refusal, and what the quota allows.
+var wholeQuota = regexp.MustCompile(`requested: (\S+), used: \S+, limited: (\S+)`)
+
+// firstOfQuota matches the same of the first resource: its name, and what is requested, used and allowed.
+var firstOfQuota = regexp.MustCompile(`requested: ([^=]+)=([^, ]+).*, used: [^=]+=([^, ]+).*, limited: [^=]+=([^, ]+)`)
 
 // enough reports whether a pod of the Job fits into the quota once some of the first resource of a refusal is free.
 func (f *facts) enough(free resource.Quantity) bool {
-	m := wholeQuota.FindStringSubmatch(f.refusal)
-	if m == nil {
-		return true // which is not known
-	}
-	first := func(list string) (name, value string) {
-		part, _, _ := strings.Cut(list, ",")
-		name, value, _ = strings.Cut(part, "=")
-		return name, value
-	}
-	name, needs := first(m[1])
-	_, used := first(m[2])
-	_, most := first(m[3])
-	left, err := resource.ParseQuantity(used)
+	m := append(firstOfQuota.FindStringSubmatch(f.refusal), "", "", "", "", "")
+	left, err := resource.ParseQuantity(m[3])
 	left.Sub(free)
-	return err != nil || len(lacks(name, needs, left.String(), most)) == 0
+	return err != nil || len(lacks(m[1], m[2], left.String(), m[4])) == 0
 }
 
 // beyondQuota finds that a pod requests more than a quota allows in all.
@@ -145,7 +137,7 @@ func beyondQuota(f *facts) found {
 	if m == nil {
 		return found{}
 	}
-	limits := strings.Split(m[3], ",")
+	limits := strings.Split(m[2], ",")
 	for i, wants := range strings.Split(m[1], ",") {
 		name, value, _ := strings.Cut(wants, "=")
 		_, most, _ := strings.Cut(limits[min(i, len(limits)-1)], "=")

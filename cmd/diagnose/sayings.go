@@ -268,7 +268,7 @@ var sayings = slices.Concat([]saying{
 		"Correct the arguments of container CONTAINER, or use an image whose program has them."},
 	{[]string{"no such host", "server misbehaving", "name or service not known", "failed to resolve", "getaddrinfo",
 		"failure in name resolution", "unknownhostexception", "could not translate host name", "could not resolve",
-		"eai_again", "bad address",
+		"eai_again", "bad address", "no resolvable bootstrap",
 		"lookup * on *: "}, "that it could not resolve a name",
 		"Check the name. If it is right, see whether the DNS of the cluster answers (kubectl get pods -n kube-system " +
 			"-l k8s-app=kube-dns), and whether a NetworkPolicy lets port 53 through."},
@@ -287,8 +287,8 @@ var sayings = slices.Concat([]saying{
 		"violates not-null", "violates check constraint", "violates foreign key", "badzipfile", "not a gzip file",
 		"crc error", "checksum mismatch", "corrupt", "unexpected end of file", "truncated", "invalid data found",
 		"unexpected header", "missing column", "validation failed",
-		"validationerror", "invalid date", "does not match format", "magic bytes", "recordtoolarge", "unparseable",
-		"incorrect string value", "error parsing",
+		"validationerror", "invalid date", "does not match format", "magic bytes", "eoferror", "recordtoolarge",
+		"unparseable", "incorrect string value", "error parsing",
 		"invalidoperation"},
 		"that its data are not as it expects",
 		"See what the message names in the input: with the same data each try fails. Correct the input or set it " +

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -133,15 +134,17 @@ func (f *facts) serverOf(names []string) (text, object string, known bool) {
 		case len(pods) > 0:
 			return name + " is pod " + pods[0].Name + ", which " + f.downBecause(pods[0]), "pod/" + pods[0].Name, true
 		case service != nil && (len(f.near.workloads) > 0 || f.unserved(service) != ""):
-			return "no pod given has the labels that Service " + name + " selects" + f.unserved(service), "service/" +
-				service.text("metadata", "name"), true
+			of := f.unserved(service)
+			return "no pod given has the labels that Service " + name + " selects" +
+					textIf(of != "", "; "+of+" has 0 replicas"), strings.ToLower(strings.Replace(cmp.Or(of,
+					service.name()), " ", "/", 1)), true
 		}
 	}
 	return "", "", known
 }
 
-// unserved says what besides pods shows that a Service has none; empty if nothing does.
-func (f *facts) unserved(service object) (text string) {
+// unserved names what has 0 replicas, so that a Service has no pods; empty if nothing does.
+func (f *facts) unserved(service object) (name string) {
 	selector := service.at("spec", "selector")
 	for _, o := range f.objects {
 		n, set := o.number("spec", "replicas")
@@ -152,10 +155,10 @@ func (f *facts) unserved(service object) (text string) {
 		case n > 0:
 			return ""
 		default:
-			text = "; " + o.name() + " has 0 replicas"
+			name = o.name()
 		}
 	}
-	return text
+	return name
 }
 
 // downBecause says why the pod of a server is not up, with what it lacks.
@@ -261,8 +264,8 @@ func troubleOf(pod *corev1.Pod) string {
 }
 
 // unresolved matches the name of a host in what programs say that cannot resolve it.
-var unresolved = regexp.MustCompile(`(?i)(?:enotfound|eai_again|lookup|resolve(?: host)?(?: ?name)?|translate host name|` +
-	`server host|unknownhostexception):? ["']?([a-z0-9][a-z0-9.-]*[a-z0-9])`)
+var unresolved = regexp.MustCompile(`(?i)(?:enotfound|eai_again|lookup|resolve(?: host)?(?: ?name)?|translate host ` +
+	`name|server host|unknownhostexception):? ["']?([a-z0-9][a-z0-9.-]*[a-z0-9])`)
 
 // service says that none of the Services given has the name that a container could not resolve, and where it has it
 // from.
@@ -286,4 +289,19 @@ func (f *facts) service(c *corev1.Container, message string) (text, object strin
 	text, object = f.value(c, message)
 	return joined("; ", text, "of the Services given, none in namespace "+namespace+" is called "+name+": there is "+
 		list(has)), object
+}
+
+// certificate says what a Certificate (cert-manager) says of the certificate of a server that has expired.
+func (f *facts) certificate(_ *corev1.Container, message string) (text, object string) {
+	names := hostsIn(message, false)
+	for _, o := range f.objects {
+		of, _ := o.at("spec")["dnsNames"].([]any)
+		has := slices.ContainsFunc(of, func(name any) bool { return slices.Contains(names, fmt.Sprint(name)) })
+		if has && speaks(message, "certificate has expired", "certificate expired") {
+			ready, issuing := o.condition("Ready").text("message"), o.condition("Issuing").text("message")
+			return joined(": ", o.name()+" of namespace "+o.text("metadata", "namespace"), oneLine(ready),
+				oneLine(issuing)), ""
+		}
+	}
+	return "", ""
 }

@@ -510,8 +510,8 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 		advice: "Wait: the scheduler tries again when a node or its pods change.", pod: notScheduledYet},
 	{code: "Initializing", cannot: "must still initialize",
 		means: "an init container has been waiting for ten minutes or more, for a server or a Job that is not up",
-		advice: "Look at OBJECT (kubectl describe; if it restarts, kubectl logs --previous): the init container ends " +
-			"once that is up.", pod: initWaits},
+		advice: "Look at OBJECT (kubectl describe; without replicas, kubectl scale; if it restarts, kubectl logs " +
+			"--previous): the init container ends once that is up.", pod: initWaits},
 	{code: "Initializing", cannot: "must still initialize",
 		means:  "an init container has been running for ten minutes or more",
 		advice: "See what it does: kubectl logs -n NAMESPACE POD -c CONTAINER.", pod: initializing},

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -241,19 +241,16 @@ func (l line) compare(other line) int {
 		cmp.Compare(l.namespace, other.namespace), cmp.Compare(l.name, other.name))
 }
 
+// numbers matches what differs between Jobs of one series.
+var numbers = regexp.MustCompile(`\d+`)
+
 // alike returns what Jobs of one series share that have failed in the same way.
 func (l line) alike() string {
-	text := strings.ReplaceAll(l.Text, l.name, "")
-	for _, pod := range l.Pods {
-		text = strings.ReplaceAll(text, pod, "")
+	text := l.Text
+	for _, name := range append(slices.Clone(l.Pods), l.name) {
+		text = strings.ReplaceAll(text, name, "")
 	}
-	text = strings.Map(func(r rune) rune {
-		if unicode.IsDigit(r) {
-			return -1
-		}
-		return r
-	}, text)
-	return l.namespace + "/" + series(l.name) + ": " + text
+	return l.namespace + "/" + series(l.name) + ": " + numbers.ReplaceAllString(text, "")
 }
 
 // isAbout reports whether the text of a line names the Job of another one.
@@ -323,8 +320,9 @@ func (v *View) advice() (all []string) {
 		return l.Advice == "" || l.attention == diagnose.AttentionNone && l.Code != string(explain.JobFinished)
 	})
 	of := func(l line) string { return l.namespace + "/" + cronPrefix + series(l.name) }
-	listed, outgrown := map[string]bool{}, map[string]bool{}
+	listed, outgrown, stuck := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, l := range lines {
+		stuck[of(l)] = stuck[of(l)] || l.attention == diagnose.AttentionStuck
 		listed[l.namespace+"/"+l.name] = true
 		outgrown[l.namespace+"/"+l.name] = l.Code == "DeadlineOutgrown"
 	}
@@ -339,6 +337,7 @@ func (v *View) advice() (all []string) {
 		}
 		switch i, known := at[advice]; {
 		case slices.Contains(ofJobs, l.Code) && slices.ContainsFunc(lines, isOf) || outgrown[of(l)]:
+		case stuck[of(l)] && strings.HasPrefix(l.Advice, diagnose.NotKnown): // another Job may show it
 		case known:
 			all[i] = strings.Replace(all[i], ": "+advice, ", "+l.name+": "+advice, 1)
 		default:
