@@ -125,7 +125,7 @@ var firstOfQuota = regexp.MustCompile(`requested: ([^=]+)=([^, ]+).*, used: [^=]
 
 // enough reports whether a pod of the Job fits into the quota once some of the first resource of a refusal is free.
 func (f *facts) enough(free resource.Quantity) bool {
-	m := append(firstOfQuota.FindStringSubmatch(f.refusal), "", "", "", "", "")
+	m := slices.Concat(firstOfQuota.FindStringSubmatch(f.refusal), make([]string, 5))
 	left, err := resource.ParseQuantity(m[3])
 	left.Sub(free)
 	return err != nil || len(lacks(m[1], m[2], left.String(), m[4])) == 0
