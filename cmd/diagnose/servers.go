@@ -264,8 +264,8 @@ func troubleOf(pod *corev1.Pod) string {
 }
 
 // unresolved matches the name of a host in what programs say that cannot resolve it.
-var unresolved = regexp.MustCompile(`(?i)(?:enotfound|eai_again|lookup|resolve(?: host)?(?: ?name)?|translate host ` +
-	`name|server host|unknownhostexception):? ["']?([a-z0-9][a-z0-9.-]*[a-z0-9])`)
+var unresolved = regexp.MustCompile(`(?i)(?:enotfound|eai_again|lookup|resolve(?: host| server)?(?: ?name)?|` +
+	`translate host name|server host|unknownhostexception):? ["']?([a-z0-9][a-z0-9.-]*[a-z0-9])`)
 
 // service says that none of the Services given has the name that a container could not resolve, and where it has it
 // from.
@@ -286,7 +286,7 @@ func (f *facts) service(c *corev1.Container, message string) (text, object strin
 		return "", ""
 	}
 	slices.Sort(has)
-	text, object = f.value(c, message)
+	text, object = f.from(c, m[1], func(v string) bool { return strings.Contains(v, m[1]) && len(v) < 200 })
 	return joined("; ", text, "of the Services given, none in namespace "+namespace+" is called "+name+": there is "+
 		list(has)), object
 }
