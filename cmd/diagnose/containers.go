@@ -79,10 +79,8 @@ func (f *facts) exists(namespace, message string) string {
 		return ""
 	}
 	kind := either(m[1] == "secret", "Secret", "ConfigMap")
-	if f.find(kind, namespace, m[2]) != nil {
-		return "; " + kind + " " + m[2] + " exists now"
-	}
-	return textIf(kind == "Secret", f.unmade(namespace, m[2]))
+	return either(f.find(kind, namespace, m[2]) != nil, "; "+kind+" "+m[2]+" exists now", textIf(kind == "Secret",
+		f.unmade(namespace, m[2])))
 }
 
 // unmade says which object given makes a Secret that is missing, and why it has not; empty if none is.

@@ -105,8 +105,8 @@ func (d Diagnosis) Causes() []Cause {
 		if len(of.Groups) > 0 && (all[0].Advice == "" || all[0].Code == explain.JobRunning) {
 			c := found{text: all[0].Text}
 			f.show(&c, of.Groups[0].example)
-			shown := f.named(of.Groups[0].example)
-			all[0].Text += textIf(perIndex && !strings.Contains(all[0].Text, shown), "; "+shown+": "+c.signs.Fault)
+			all[0].Text += textIf(perIndex && !strings.Contains(all[0].Text, c.pod), "; "+
+				f.named(of.Groups[0].example)+": "+c.signs.Fault)
 			all[0].Advice = f.cause(row{advice: f.adviceOn(&c)}, c, AttentionNone).Advice
 			all[0].Advice += textIf(perIndex, " Let the other indexes end first: their work counts, and a new Job can "+
 				"do the failed ones alone.")

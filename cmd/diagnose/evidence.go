@@ -321,6 +321,17 @@ func (w *world) find(kind, namespace, name string) object {
 	return w.names[key{kind, "", name}] // no namespace, or none written
 }
 
+// namesOf returns the names of the objects of a kind in a namespace that are given.
+func (w *world) namesOf(kind, namespace string) (names []string) {
+	for k := range w.names {
+		if k.kind == kind && k.namespace == namespace {
+			names = append(names, k.name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // has reports whether any object of the kind is given. If so, one that is not given is missing.
 func (w *world) has(kind string) bool {
 	return slices.ContainsFunc(w.objects, func(o object) bool { return o.text("kind") == kind })

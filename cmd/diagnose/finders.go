@@ -279,6 +279,8 @@ func refused(parts ...string) func(*facts) found {
 			if server, _, _ := f.serverOf(hostsIn(f.refusal, false)); mentions(f.refusal, "call webhook") {
 				c.text = joined("; ", c.text, server)
 			}
+			names := f.namesOf("ServiceAccount", f.Job.Namespace)
+			c.text += textIf(len(names) > 0 && mentions(f.refusal, "service account"), "; the input has "+list(names))
 			c.evidence = []string{f.eventText(f.refusedBy)}
 			c.injected = f.injectedAt(f.refusal)
 		}

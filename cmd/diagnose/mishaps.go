@@ -269,10 +269,9 @@ var mishaps = slices.Concat([]mishap{
 	{"no container says how", eventsAdvice, func(*facts, *found) bool { return true }},
 })
 
-// NotKnown begins the advice on a Job of whose pods nothing is known.
-const NotKnown = "Find out whether its pods have run"
-
 const (
+	// NotKnown begins the advice on a Job of whose pods nothing is known.
+	NotKnown        = "Find out whether its pods have run"
 	logAdvice       = "Read its log: kubectl logs -n NAMESPACE POD -c CONTAINER."
 	namespaceEvents = "kubectl get events -n NAMESPACE."
 	eventsAdvice    = "Read the events, which are kept for an hour: " + namespaceEvents

@@ -54,7 +54,7 @@ var kinds = []kind{
 	{group: "scheduling.x-k8s.io", name: "PodGroup"},
 	{group: "scheduling.volcano.sh", name: "PodGroup"},
 	{name: "Namespace"}, {name: "ResourceQuota"}, {name: "PersistentVolumeClaim"}, {name: "PersistentVolume"},
-	{name: "LimitRange"}, {name: "ConfigMap"}, {name: "Secret"}, {name: "Service"},
+	{name: "LimitRange"}, {name: "ConfigMap"}, {name: "Secret"}, {name: "Service"}, {name: "ServiceAccount"},
 	{group: "apps", name: "Deployment"}, {group: "apps", name: "StatefulSet"}, {group: "apps", name: "ReplicaSet"},
 	{group: "cert-manager.io", name: "Certificate", makes: []string{"spec", "secretName"}},
 	{group: "cert-manager.io", name: "CertificateRequest"},

@@ -276,16 +276,10 @@ func (f *facts) service(c *corev1.Container, message string) (text, object strin
 	}
 	parts := append(strings.Split(m[1], "."), "", "")
 	name, namespace, inside := parts[0], cmp.Or(parts[1], f.Job.Namespace), parts[2] == "" || parts[2] == "svc"
-	var has []string
-	for k := range f.world.names {
-		if k.kind == "Service" && k.namespace == namespace {
-			has = append(has, k.name)
-		}
-	}
+	has := f.namesOf("Service", namespace)
 	if !inside || len(has) == 0 || slices.Contains(has, name) {
 		return "", ""
 	}
-	slices.Sort(has)
 	text, object = f.from(c, m[1], func(v string) bool { return strings.Contains(v, m[1]) && len(v) < 200 })
 	return joined("; ", text, "of the Services given, none in namespace "+namespace+" is called "+name+": there is "+
 		list(has)), object

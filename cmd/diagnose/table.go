@@ -166,8 +166,9 @@ var causes = slices.Concat(each(row{code: "DeletionOverdue", attention: Attentio
 			"policy add-scc-to-user." + templateAdvice,
 		job: refused("security context constraint", "SecurityContextConstraints")},
 	{code: "ServiceAccountMissing", means: "the service account of the pods does not exist",
-		advice: "Create the ServiceAccount that the message names; the controller tries again.",
-		job:    refused("error looking up service account")},
+		advice: "Create the ServiceAccount that the message names; the controller tries again. If it has another " +
+			"name by now, change serviceAccountName." + templateAdvice,
+		job: refused("error looking up service account")},
 	{code: "PriorityClassMissing", means: "the priority class of the pods does not exist",
 		advice: "Create the PriorityClass that the message names; the controller tries again.",
 		job:    refused("no PriorityClass with name")},

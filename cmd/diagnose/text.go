@@ -79,12 +79,9 @@ var failing = []string{"error", "exception", "caused by", "fatal", "panic", "fai
 	"can't", "could not", "not found", "invalid", "no such", "timed out", "killed", "mismatch", "does not exist",
 	"doesn't exist", "violates", "unable to", "forbidden", "unauthorized", "undefined", "unknown column"}
 
-// frame matches a line of a stack, and what stands between two of them.
+// frame matches a line of a stack, what stands between two of them, and a line that only counts errors.
 var frame = regexp.MustCompile(`^\s*(at |File "|\^|\.\.\. )|another exception occurred:$|the following exception:$|` +
-	`^Traceback `)
-
-// counted matches a line that only says how many errors there are.
-var counted = regexp.MustCompile(`(?i)\berrors?=\d|\bfailed=\d|\b\d+ (errors?|failures?|failed|warnings?)\b`)
+	`^Traceback |(?i)\berrors?=\d|\bfailed=\d|\b\d+ (errors?|failures?|failed|warnings?)\b`)
 
 // essence returns a message or, of one that is long, the last lines that are likely to say what went wrong.
 func essence(message string) string {
@@ -95,7 +92,7 @@ func essence(message string) string {
 	}
 	var said []string
 	for i, line := range slices.Backward(lines) {
-		if len(said) >= most || !speaks(line, failing...) || frame.MatchString(line) || counted.MatchString(line) {
+		if len(said) >= most || !speaks(line, failing...) || frame.MatchString(line) {
 			continue
 		}
 		next := lines[min(i+1, len(lines)-1)] // of a panic in Rust, the next line says which

@@ -179,8 +179,7 @@ func (v *View) text(p paint, all bool) string {
 			inLine(strings.Join(s.Names, ", ")))
 	}
 	v.writeAdvice(&b, all)
-	wants := func(l line) bool { return l.attention > diagnose.AttentionNone }
-	well := len(v.advice()) == 0 && !slices.ContainsFunc(v.lines(), wants)
+	well := len(v.advice()) == 0 && v.worst().attention == diagnose.AttentionNone
 	switch {
 	case len(v.reports)+len(v.crons) > 0 && v.others == 0 && well:
 		b.WriteString("\nNothing in the input needs attention.\n")
