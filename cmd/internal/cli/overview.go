@@ -105,9 +105,6 @@ func (x *Explain) List(env Environment, in Objects) (*View, error) {
 		}
 	}
 	for _, r := range v.reports {
-		for _, c := range v.crons {
-			c.tell(r)
-		}
 		switch {
 		case r.Reason.attention != diagnose.AttentionLost:
 		case madeUpFor(in.CronJobs, jobs, r.job(jobs)):
@@ -115,6 +112,9 @@ func (x *Explain) List(env Environment, in Objects) (*View, error) {
 			r.Reason.Text += "; a later Job with the same containers has succeeded, perhaps without what this one " +
 				"had to do"
 		case r.Reason.Code == "Failed":
+			for _, c := range v.crons {
+				c.tell(r)
+			}
 			r.Reason.Text += diagnose.ChangedSince(r.job(jobs), jobs)
 		}
 	}
