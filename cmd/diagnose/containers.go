@@ -79,29 +79,24 @@ func (f *facts) exists(namespace, message string) string {
 		return ""
 	}
 	kind := either(m[1] == "secret", "Secret", "ConfigMap")
-	return either(f.find(kind, namespace, m[2]) != nil, "; "+kind+" "+m[2]+" exists now", textIf(kind == "Secret",
-		f.unmade(namespace, m[2])))
+	now := "; " + kind + " " + m[2] + " exists now"
+	return either(f.find(kind, namespace, m[2]) != nil, now, f.unmade(key{kind, namespace, m[2]}))
 }
 
-// unmade says which object given makes a Secret that is missing, and why it has not; empty if none is.
-func (f *facts) unmade(namespace, secret string) string {
-	for _, o := range f.objects {
-		k := kindOf(owner{group: groupOf(o.text("apiVersion")), kind: o.text("kind")})
-		makes := k.makes != nil && o.text("metadata", "namespace") == namespace &&
-			secret == cmp.Or(o.text(k.makes...), o.text("metadata", "name"))
-		if !makes {
-			continue
-		}
-		ready := o.condition("Ready")
-		for _, part := range f.objects { // such as the CertificateRequest of a Certificate
-			if is := part.condition("Ready"); part.isOwnedBy(o.uid()) && is.text("status") == "False" {
-				ready = is
-			}
-		}
-		return "; " + o.name() + notMade + textIf(ready.text("status") == "False", ": "+
-			joined(": ", ready.text("reason"), oneLine(ready.text("message"))))
+// unmade says which object given makes what is missing, and why it has not; empty if none is.
+func (f *facts) unmade(missing key) string {
+	o := f.making[missing]
+	if o == nil {
+		return ""
 	}
-	return ""
+	ready := o.condition("Ready")
+	for _, part := range f.objects { // such as the CertificateRequest of a Certificate
+		if is := part.condition("Ready"); part.isOwnedBy(o.uid()) && is.text("status") == "False" {
+			ready = is
+		}
+	}
+	return "; " + o.name() + notMade + textIf(ready.text("status") == "False", ": "+
+		joined(": ", ready.text("reason"), oneLine(ready.text("message"))))
 }
 
 // notMade is said of an object that should make a Secret which is missing.

@@ -156,6 +156,7 @@ type world struct {
 
 	podsOf map[key][]string  // by a Job, the pods with events that have such a name
 	makers map[key]types.UID // by a pod, the Job whose events name it
+	making map[key]object    // by a Secret, what makes it
 
 	around    map[string]*crowd           // by namespace
 	served    map[types.UID][]*corev1.Pod // by a Service that selects pods, those that have not ended
@@ -174,6 +175,7 @@ func newWorld(evidence []Evidence) (w world) {
 	w = world{events: map[types.UID][]*corev1.Event{}, byKey: map[key][]*corev1.Event{},
 		nodes: map[string]*corev1.Node{}, names: map[key]object{}, uids: map[types.UID]object{},
 		taints: map[string][]string{}, podsOf: map[key][]string{}, makers: map[key]types.UID{},
+		making: map[key]object{},
 		around: map[string]*crowd{}, served: map[types.UID][]*corev1.Pod{}, addresses: map[string]object{}}
 	pods := map[string][]*corev1.Pod{}
 	for _, given := range evidence {
@@ -203,6 +205,10 @@ func newWorld(evidence []Evidence) (w world) {
 			default:
 				w.objects = append(w.objects, o)
 				w.names[key{o.text("kind"), o.text("metadata", "namespace"), o.text("metadata", "name")}] = o
+				if path := makes[o.text("kind")]; path != nil {
+					secret := cmp.Or(o.text(path...), o.text("metadata", "name"))
+					w.making[key{"Secret", o.text("metadata", "namespace"), secret}] = o
+				}
 				if o.uid() != "" {
 					w.uids[o.uid()] = o
 				}

@@ -36,8 +36,6 @@ type kind struct {
 	keeps bool
 	// says returns what the object does about a Job that has failed, is about to fail, or is active.
 	says func(f *facts, of owner, failed bool) string
-	// makes is the path of the name of the Secret that the object makes, which may be its own; nil if it makes none.
-	makes []string
 	// deletes says why the object deletes a Job; empty if it does not.
 	deletes func(job *batchv1.Job, of owner) string
 }
@@ -56,13 +54,14 @@ var kinds = []kind{
 	{name: "Namespace"}, {name: "ResourceQuota"}, {name: "PersistentVolumeClaim"}, {name: "PersistentVolume"},
 	{name: "LimitRange"}, {name: "ConfigMap"}, {name: "Secret"}, {name: "Service"}, {name: "ServiceAccount"},
 	{group: "apps", name: "Deployment"}, {group: "apps", name: "StatefulSet"}, {group: "apps", name: "ReplicaSet"},
-	{group: "cert-manager.io", name: "Certificate", makes: []string{"spec", "secretName"}},
-	{group: "cert-manager.io", name: "CertificateRequest"},
-	{group: "external-secrets.io", name: "ExternalSecret", makes: []string{"spec", "target", "name"}},
-	{group: "resource.k8s.io", name: "ResourceClaim"},
-	{group: "resource.k8s.io", name: "ResourceClaimTemplate"},
+	{group: "cert-manager.io", name: "Certificate"}, {group: "cert-manager.io", name: "CertificateRequest"},
+	{group: "external-secrets.io", name: "ExternalSecret"},
+	{group: "resource.k8s.io", name: "ResourceClaim"}, {group: "resource.k8s.io", name: "ResourceClaimTemplate"},
 	{group: "events.k8s.io", name: "Event"},
 }
+
+// makes has, by kind, the path of the name of the Secret that an object makes, which may be its own.
+var makes = map[string][]string{"Certificate": {"spec", "secretName"}, "ExternalSecret": {"spec", "target", "name"}}
 
 // Reads reports whether objects of a kind can be evidence: [Evidence.Objects] should have those that
 // concern the Job. The group is empty for the core of the API. Any other object that owns a Job can be
